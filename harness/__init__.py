@@ -1,0 +1,1 @@
+"""The conductor: endpoints, agents, runs, the Episode contract and the run store."""

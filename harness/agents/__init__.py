@@ -1,0 +1,1 @@
+"""Agents: what attempts a task inside its sandbox."""

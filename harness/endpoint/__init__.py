@@ -1,0 +1,1 @@
+"""The one client of model endpoints: the only place that knows the wire."""

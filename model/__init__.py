@@ -1,0 +1,1 @@
+"""The bundled model: architecture, checkpoints, engine, server, training."""

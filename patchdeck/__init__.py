@@ -1,0 +1,1 @@
+"""The face of patchdeck: the command line and the trainer's client."""

@@ -1,0 +1,1 @@
+"""Jinja2 pages for people."""

@@ -1,0 +1,1 @@
+"""What it was worth: the Reward and Submission contracts, code grading, deck layers, the service."""

@@ -1,0 +1,1 @@
+"""Places where untrusted work runs: code containers and the browser container."""

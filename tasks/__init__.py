@@ -1,0 +1,1 @@
+"""What is to be done: the Task contract, mining, languages, and the trial of a change."""
