@@ -1,5 +1,6 @@
 """The Experience contract: a rollout and its reward, two records joined by an id."""
 
+import math
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -7,7 +8,9 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validato
 
 
 class Contract(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    """Infinities are written as strings: JSON has no number for a log-probability of minus infinity."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
 
 
 class Segment(Contract):
@@ -57,6 +60,14 @@ class RewardRecord(Contract):
     scorer_digest: str
     components: dict[str, float] = Field(default_factory=dict)
     created_at: AwareDatetime
+
+    @model_validator(mode="after")
+    def _value_follows_validity(self) -> "RewardRecord":
+        if self.valid != (self.value is not None and math.isfinite(self.value)):
+            raise ValueError("a valid reward has a finite value, and one that is not valid has none")
+        if not self.valid and self.value is not None:
+            raise ValueError("a reward that is not valid has no value")
+        return self
 
 
 class Experience(Contract):
