@@ -1,0 +1,1 @@
+"""Networks as PyTorch modules, for training and as the engine's reference."""

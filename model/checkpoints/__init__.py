@@ -1,0 +1,1 @@
+"""Weights on disk: GGUF files and this project's own training checkpoints."""
