@@ -1,0 +1,1 @@
+"""Deck scoring in three layers: the markup, the rendered page, the look."""

@@ -1,0 +1,1 @@
+"""The visual layer: palette, contrast, type hierarchy, CLIP over page pictures. Needs the `visual` extra."""
