@@ -1,0 +1,1 @@
+"""What mining and trials must know of a programming language: one file each."""

@@ -1,0 +1,1 @@
+"""From a git history to tasks: candidates, environments, validation, the funnel."""
