@@ -1,0 +1,1 @@
+"""Reinforcement learning of the bundled model: advantages, losses, batches and the trainer."""

@@ -1,0 +1,1 @@
+"""What training needs of the model itself: log-probabilities with a gradient, and the optimiser."""
