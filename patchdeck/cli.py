@@ -71,8 +71,15 @@ def _version_option(
     """Sandbox evaluation harness for agentic coding and HTML slide decks."""
 
 
+EXTRAS = {
+    **dict.fromkeys(("torch", "gguf", "tokenizers", "safetensors"), "model"),
+    **dict.fromkeys(("numpy", "PIL", "open_clip", "coloraide", "scipy"), "visual"),
+}
+"""Import name of a package that a lean install lacks, to the extra that brings it."""
+
+
 def main() -> None:
-    """Run the command line. An error of our own classes is one sentence; any other is a defect and shows whole."""
+    """Run the command line. An error class of ours is one sentence; any other is a defect and shows whole."""
     try:
         application(sys.argv[1:])()
     except KeyboardInterrupt:
@@ -80,34 +87,29 @@ def main() -> None:
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(141)
-    except ModuleNotFoundError as error:
-        extra = {"torch": "model", "gguf": "model", "tokenizers": "model", "safetensors": "model"}.get(
-            (error.name or "").split(".")[0]
-        ) or {
-            "numpy": "visual",
-            "PIL": "visual",
-            "open_clip": "visual",
-            "coloraide": "visual",
-            "scipy": "visual",
-        }.get((error.name or "").split(".")[0])
-        if extra is None:
-            raise
-        typer.echo(f"error: {error.name} is not installed: pip install 'patchdeck[{extra}]'", err=True)
-        sys.exit(1)
     except Exception as error:
-        if type(error).__module__.split(".")[0] in ROOMS:
-            typer.echo(f"error: {error}", err=True)
-        elif isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            typer.echo(
-                f"error: the disk is full ({error.filename or 'while writing'}): free room and run the same "
-                "command again, it goes on from here",
-                err=True,
-            )
-        elif isinstance(error, PermissionError):
-            typer.echo(f"error: no permission for {error.filename}", err=True)
-        else:
+        sentence = explained(error)
+        if sentence is None:
             raise
+        typer.echo(f"error: {sentence}", err=True)
         sys.exit(1)
+
+
+def explained(error: Exception) -> str | None:
+    """The sentence for a user, or None where the error is a defect of ours."""
+    if type(error).__module__.split(".")[0] in ROOMS:
+        return str(error)
+    if isinstance(error, ModuleNotFoundError):
+        extra = EXTRAS.get((error.name or "").split(".")[0])
+        return extra and f"{error.name} is not installed: pip install 'patchdeck[{extra}]'"
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        where = error.filename or "while writing"
+        return f"the disk is full ({where}): free room and run the same command again, it goes on from here"
+    if isinstance(error, PermissionError):
+        return (
+            f"no permission for {error.filename}: run as a user who may write there, or name another folder"
+        )
+    return None
 
 
 if __name__ == "__main__":
