@@ -1,0 +1,1 @@
+"""Program repair for small models: locate, patch, rank, test, explain."""

@@ -1,0 +1,97 @@
+"""Rank: candidates in the order in which they are worth a test.
+
+    score(c) = log P(function) + log(suspicion of its line / highest in the function)
+             + log share(family) - cost(variant) + evidence + WEIGHT x gain(c)
+    gain(c)  = (log-probability of the code after the edit - before it) clipped to ±CLIP nats, where inserted text pays
+               only its excess over RATE nats a token
+
+The first four terms come without a model. gain weighs the changed lines and two after them, given the issue, the failing
+tests and the function so far; both texts share that prompt. Attempts with noise > 0 add noise x Gumbel to each
+score: taking the best then is sampling without replacement from the softmax of score / noise. The control
+gives every candidate of the same pool a seeded random place.
+"""
+
+import math
+import random
+from dataclasses import dataclass, replace
+
+from harness.agents.pipeline.candidates import Scored
+from harness.agents.pipeline.locate import Location
+from harness.agents.pipeline.prompts import MAX_CHANGED_LINES, after, changed_text, head, lines, preamble, touched
+from harness.agents.pipeline.weigher import Weigher
+
+WEIGHT = 0.5
+CLIP = 12.0
+RATE = 1.2
+MODEL_POOL = 320
+"""candidates that the model weighs, the most likely before it first"""
+
+
+@dataclass(frozen=True)
+class _Prompt:
+    index: int
+    group: tuple[str, int]
+    shared: str
+    old: str
+    new: str
+
+
+def weigh_by_model(
+    pool: list[Scored], location: Location, instruction: str, weigher: Weigher, limit: int = MODEL_POOL
+) -> list[Scored]:
+    """The pool, its most likely `limit` members with their gain. Unchanged where the endpoint can't tell."""
+    chosen = sorted(range(len(pool)), key=lambda i: (-pool[i].cheap, i))[:limit]
+    opening = preamble(location, instruction)
+    prompts = [p for i in chosen if (p := _prompt(i, pool[i], location, opening)) is not None]
+    groups: dict[tuple[str, int], list[_Prompt]] = {}
+    for prompt in prompts:
+        groups.setdefault(prompt.group, []).append(prompt)
+    weighed = list(pool)
+    for key in sorted(groups, key=lambda k: min(p.index for p in groups[k])):
+        group = groups[key]
+        texts = list(dict.fromkeys([t for p in group for t in (p.shared + p.old, p.shared + p.new)]))
+        totals = weigher.totals(texts)
+        if totals is None:
+            break
+        known = dict(zip(texts, totals, strict=True))
+        for prompt in group:
+            old, new = known[prompt.shared + prompt.old], known[prompt.shared + prompt.new]
+            extra = max(0, new.tokens - old.tokens)
+            gain = new.log_prob - old.log_prob + RATE * extra
+            weighed[prompt.index] = replace(pool[prompt.index], gain=max(-CLIP, min(CLIP, gain)))
+    return weighed
+
+
+def _prompt(index: int, scored: Scored, location: Location, opening: str) -> _Prompt | None:
+    candidate = scored.candidate
+    module = location.modules[candidate.path]
+    suspects = [s for s in location.suspects if s.function.path == candidate.path]
+    first, last = touched(module, candidate)
+    holding = [s for s in suspects if s.function.first <= first <= s.function.last + 1]
+    holding = [s for s in holding if s.function.name == candidate.function] or holding
+    if not holding or last - first > MAX_CHANGED_LINES:
+        return None
+    suspect = min(holding, key=lambda s: s.function.last - s.function.first)
+    end = after(module, max(last, first - 1), suspect.function.last)
+    shared = opening + head(suspect, module, first)
+    return _Prompt(
+        index, (candidate.path, first), shared, lines(module, first, end), changed_text(module, candidate, first, end)
+    )
+
+
+def score(scored: Scored, weight: float = WEIGHT) -> float:
+    gain = scored.gain if scored.gain is not None else -CLIP / 2
+    return scored.cheap + weight * gain
+
+
+def order(pool: list[Scored], *, seed: int, noise: float, shuffled: bool, weighed: bool) -> list[Scored]:
+    """Best first. noise is the temperature of the choice; 0 takes the scores as they are."""
+    ranked = sorted(pool, key=lambda s: (s.candidate.path, s.candidate.line, s.candidate.family, s.candidate.edits))
+    # Not for secrets: a seeded order that can be had again.
+    dice = random.Random(seed)
+    if shuffled:
+        dice.shuffle(ranked)
+        return ranked
+    weight = WEIGHT if weighed else 0.0
+    keys = [score(s, weight) + noise * -math.log(-math.log(max(dice.random(), 1e-12))) for s in ranked]
+    return [s for _, s in sorted(zip(keys, ranked, strict=True), key=lambda pair: -pair[0])]
