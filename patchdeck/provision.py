@@ -3,8 +3,6 @@
 import time
 from collections.abc import Callable, Iterator
 
-import typer
-
 Report = Callable[[str], None]
 
 
