@@ -81,7 +81,7 @@ EXTRAS = {
 def main() -> None:
     """Run the command line. An error class of ours is one sentence; any other is a defect and shows whole."""
     try:
-        application(sys.argv[1:])()
+        application(sys.argv[1:])(prog_name="patchdeck")
     except KeyboardInterrupt:
         typer.echo("stopped; the same command goes on from here", err=True)
         sys.exit(130)
