@@ -1,0 +1,344 @@
+"""`patchdeck run`, `grade`, `status` and `shell`."""
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from harness.agents.controls import Predictions
+    from harness.runs.request import RunRequest
+    from tasks.task import PatchTask
+
+
+class Shown(StrEnum):
+    shown = "shown"
+    hidden = "hidden"
+
+
+class ToolMode(StrEnum):
+    auto = "auto"
+    native = "native"
+    text = "text"
+
+
+RUNS = typer.Option(Path("runs"), "--runs", help="Folder that holds the runs.")
+RUN_ID = typer.Option(
+    "",
+    "--run-id",
+    help="Name of the run. [default: made from what is asked, so that the same command resumes]",
+)
+WORKERS = typer.Option(2, "--workers", min=1, help="Attempts under way at once.")
+IDS = typer.Option("", "--instance-ids", help="Only these tasks, separated by commas.")
+JSON = typer.Option(
+    False, "--json", help="Print the SWE-bench-shaped summary and nothing else on standard output."
+)
+RETRY = typer.Option(False, "--retry-infra", help="Make attempts again that ended without a valid reward.")
+NEW = typer.Option(False, "--new", help="Throw away what the run already holds.")
+TASKS = typer.Argument(help="The tasks.jsonl that `patchdeck mine` wrote.")
+
+
+def run_command(
+    tasks: Path = TASKS,
+    agent: str = typer.Option(..., "--agent", help="pipeline, tools, gold or empty."),
+    model: str = typer.Option("", "--model", help="The model's name at the endpoint; `bundled` for our own."),
+    base_url: str = typer.Option(
+        "", "--base-url", help="The endpoint, e.g. http://127.0.0.1:8000/v1. Key: OPENAI_API_KEY."
+    ),
+    workers: int = WORKERS,
+    attempts: int = typer.Option(1, "--attempts", min=1, help="Attempts at each task; they differ by seed."),
+    instance_ids: str = IDS,
+    retry_infra: bool = RETRY,
+    tests: Shown = typer.Option(Shown.shown, "--tests", help="Whether the agent is shown the failing tests."),
+    seed: int = typer.Option(0, "--seed", help="Seed of the run; an attempt's seed follows from it."),
+    budget_tests: int = typer.Option(
+        20, "--budget-tests", help="Candidate patches an attempt may try (pipeline)."
+    ),
+    budget_tokens: int = typer.Option(200_000, "--budget-tokens", help="Model tokens an attempt may spend."),
+    budget_seconds: float = typer.Option(900, "--budget-seconds", help="Seconds an attempt may take."),
+    budget_turns: int = typer.Option(40, "--budget-turns", help="Rounds of the conversation (tools)."),
+    tool_mode: ToolMode = typer.Option(
+        ToolMode.auto, "--tool-mode", help="How `tools` asks for actions: tool calls, or bash blocks in text."
+    ),
+    shuffle_ranking: bool = typer.Option(
+        False, "--shuffle-ranking", help="Control for `pipeline`: same candidates, random order."
+    ),
+    runs: Path = RUNS,
+    run_id: str = RUN_ID,
+    new: bool = NEW,
+    as_json: bool = JSON,
+) -> None:
+    """Let an agent attempt tasks, grade what it submits, and keep both.
+
+    The same command resumes a run that was stopped. Exits 1 where attempts remain without a valid reward.
+
+    Examples:
+
+      patchdeck run tasks.jsonl --agent gold
+
+      patchdeck run tasks.jsonl --agent pipeline --model bundled --attempts 2
+
+      OPENAI_API_KEY=… patchdeck run tasks.jsonl --agent tools --model NAME --base-url https://host/v1
+    """
+    from harness.runs.request import RunRequest
+
+    chosen, digest = _tasks(tasks, instance_ids)
+    request = RunRequest(
+        run_id=run_id or "unnamed",
+        agent=agent,
+        model=model,
+        base_url=base_url,
+        tests=tests.value,
+        seed=seed,
+        attempts=attempts,
+        shuffle_ranking=shuffle_ranking,
+        tool_mode=tool_mode.value,
+        budget={
+            "tests": budget_tests,
+            "model_tokens": budget_tokens,
+            "seconds": budget_seconds,
+            "turns": budget_turns,
+        },
+        tasks_digest=digest,
+        command=_command(),
+        versions=_versions(),
+    )
+    _go(request, chosen, tasks, runs, workers, retry_infra, new, as_json, named=bool(run_id))
+
+
+def grade_command(
+    tasks: Path = TASKS,
+    predictions: Path = typer.Argument(
+        help="Patches: JSON lines, a JSON list, or a JSON object by instance id."
+    ),
+    workers: int = WORKERS,
+    instance_ids: str = IDS,
+    retry_infra: bool = RETRY,
+    runs: Path = RUNS,
+    run_id: str = RUN_ID,
+    new: bool = NEW,
+    as_json: bool = JSON,
+) -> None:
+    """Score patches made elsewhere, as `patchdeck run` scores its own.
+
+    Each prediction holds instance_id and model_patch. Tasks without a prediction are not submitted.
+    """
+    import hashlib
+
+    from harness.agents.controls import Predictions
+    from harness.runs.predictions import BadPredictions, load_predictions
+    from harness.runs.request import RunRequest
+
+    patches = load_predictions(predictions)
+    every, digest = _tasks(tasks, instance_ids)
+    unknown = sorted(set(patches) - set(_tasks(tasks, "")[0]))
+    if unknown:
+        raise BadPredictions(
+            f"{predictions} predicts {unknown[0]}, which {tasks} does not hold: give its own tasks"
+        )
+    chosen = {task_id: task for task_id, task in every.items() if task_id in patches}
+    content = hashlib.sha256(json.dumps(patches, sort_keys=True).encode()).hexdigest()
+    request = RunRequest(
+        run_id=run_id or "unnamed",
+        agent="predictions",
+        model=content[:12],
+        tasks_digest=digest,
+        command=_command(),
+        versions=_versions(),
+    )
+    known = Predictions(patches)
+    _go(
+        request,
+        chosen,
+        tasks,
+        runs,
+        workers,
+        retry_infra,
+        new,
+        as_json,
+        known=known,
+        every=every,
+        named=bool(run_id),
+    )
+
+
+def status_command(
+    run: str = typer.Argument(help="A run's id or folder."),
+    runs: Path = RUNS,
+    as_json: bool = typer.Option(False, "--json", help="Print the figures as JSON and nothing else."),
+) -> None:
+    """How far a run has come: attempts done, resolved, not valid, and still to do."""
+    from harness.runs.store import RunConflict, read_request, read_rewards
+    from tasks.store import load_tasks
+
+    folder = Path(run) if Path(run).is_dir() else runs / run
+    request = read_request(folder)
+    if request is None:
+        raise RunConflict(
+            f"{folder} is not a run: it has no run.json; `patchdeck report` lists the runs in {runs}"
+        )
+    rewards = read_rewards(folder)
+    wanted = len(load_tasks(folder / "tasks.jsonl")) * request.attempts
+    figures = {
+        "run_id": request.run_id,
+        "agent": request.agent,
+        "tests": request.tests,
+        "attempts": wanted,
+        "done": len(rewards),
+        "resolved": sum(bool(r.resolved) for r in rewards.values()),
+        "not_valid": sum(not r.valid for r in rewards.values()),
+    }
+    if as_json:
+        typer.echo(json.dumps(figures, indent=1))
+        return
+    from rich.console import Console
+
+    from harness.runs.display import table
+
+    console = Console()
+    console.print(
+        f"{request.run_id}: {figures['done']} of {wanted} attempts done, {figures['resolved']} resolved, "
+        f"{figures['not_valid']} not valid",
+        highlight=False,
+    )
+    console.print(table(rewards, request.attempts))
+
+
+def shell_command(
+    tasks: Path = TASKS,
+    instance: str = typer.Argument(help="The task's id."),
+    tests: Shown = typer.Option(Shown.shown, "--tests", help="Whether the failing tests stand in the tree."),
+    command: str = typer.Option("", "--command", "-c", help="Run this instead of an interactive shell."),
+) -> None:
+    """Stand in a task's sandbox, as an agent would: the base commit, no network, the same limits.
+
+    The sandbox goes when you leave; nothing you change stays.
+    """
+    import subprocess
+
+    from tasks.workspace import open_workspace
+
+    task = _tasks(tasks, instance)[0][instance]
+    with open_workspace(task, run_id="shell", show_tests=tests is Shown.shown) as sandbox:
+        terminal = ["-it"] if sys.stdin.isatty() and not command else ["-i"]
+        user = ["--user", sandbox.spec.user] if sandbox.spec.user else []
+        argv = ["bash", "-c", command] if command else ["bash"]
+        place = ["--workdir", sandbox.spec.workdir]
+        name = sandbox.name
+        done = subprocess.run(["docker", "exec", *terminal, *user, *place, name, *argv])
+    raise typer.Exit(done.returncode)
+
+
+def _go(
+    request: "RunRequest",
+    chosen: "dict[str, PatchTask]",
+    tasks: Path,
+    runs: Path,
+    workers: int,
+    retry_infra: bool,
+    new: bool,
+    as_json: bool,
+    *,
+    named: bool,
+    known: "Predictions | None" = None,
+    every: "dict[str, PatchTask] | None" = None,
+) -> None:
+    """Carry out a request, print what came of it, and exit 1 where attempts remain without a valid reward."""
+    from contextlib import ExitStack
+
+    from rich.console import Console
+
+    from harness.agents.registry import NEED_MODEL, agent_named
+    from harness.endpoint.endpoint import Endpoint
+    from harness.runs.bundled import BUNDLED, bundled_server
+    from harness.runs.display import progress, table
+    from harness.runs.request import default_run_id
+    from harness.runs.run import execute, plan
+    from harness.runs.store import RunStore, read_rewards
+    from harness.runs.summary import summary
+    from sandboxes.reaper import reap
+    from tasks.store import load_tasks
+
+    agent = known or agent_named(request.agent, tool_mode=request.tool_mode)
+    needs_model = request.agent in NEED_MODEL
+    if needs_model and not request.model:
+        raise typer.BadParameter(f"the agent {request.agent} needs --model (`bundled` for our own)")
+    if needs_model and not request.base_url and request.model != BUNDLED:
+        raise typer.BadParameter(
+            f"give the endpoint of {request.model} as --base-url, or use --model bundled"
+        )
+    if not named:
+        request = request.model_copy(update={"run_id": default_run_id(request)})
+    reap()
+    with ExitStack() as stack:
+        store = stack.enter_context(RunStore(runs, request, anew=new))
+        store.keep_tasks(load_tasks(tasks), tasks.with_suffix("").with_suffix(".funnel.json"))
+        work = plan(store, chosen, retry_infra=retry_infra)
+        endpoint = None
+        if needs_model and work.todo:
+            url = request.base_url or stack.enter_context(bundled_server(store.folder / "server.log"))
+            endpoint = Endpoint(url, request.model)
+            endpoint.check()
+        with progress(len(work.todo) + work.done, work.done) as watch:
+            execute(store, chosen, work.todo, agent=agent, endpoint=endpoint, workers=workers, watch=watch)
+        rewards = {key: reward for key, reward in read_rewards(store.folder).items() if key[0] in chosen}
+        empty = {
+            task_id
+            for task_id in chosen
+            if not any(
+                (store.attempt_folder(*key) / "patch.diff").read_bytes().strip()
+                for key in rewards
+                if key[0] == task_id
+            )
+        }
+        figures = summary(every or chosen, rewards, empty)
+        attempts = store.request.attempts
+    if as_json:
+        typer.echo(json.dumps(figures, indent=1))
+    else:
+        console = Console()
+        console.print(table(rewards, attempts))
+        console.print(
+            f"{figures['resolved_instances']} of {figures['total_instances']} tasks resolved, failing tests "
+            f"{request.tests}; `patchdeck report {request.run_id}"
+            f"{'' if runs == Path('runs') else f' --runs {runs}'}` writes the report",
+            highlight=False,
+        )
+    left = sum(not reward.valid for reward in rewards.values())
+    if left:
+        typer.echo(f"{left} attempts have no valid reward: --retry-infra makes them again", err=True)
+        raise typer.Exit(1)
+
+
+def _tasks(path: Path, instance_ids: str) -> "tuple[dict[str, PatchTask], str]":
+    """The patch tasks asked for by id, and the digest of the whole file."""
+    import hashlib
+
+    from tasks.store import BadTaskFile, load_tasks
+    from tasks.task import PatchTask
+
+    loaded = {task.id: task for task in load_tasks(path) if isinstance(task, PatchTask)}
+    if not loaded:
+        raise BadTaskFile(f"{path} holds no task to repair: mine some with `patchdeck mine`")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if not instance_ids:
+        return loaded, digest
+    wanted = [name.strip() for name in instance_ids.split(",") if name.strip()]
+    missing = [name for name in wanted if name not in loaded]
+    if missing:
+        raise BadTaskFile(f"{path} has no task {missing[0]}: its tasks are {', '.join(list(loaded)[:5])} …")
+    return {name: loaded[name] for name in wanted}, digest
+
+
+def _command() -> tuple[str, ...]:
+    return ("patchdeck", *sys.argv[1:])
+
+
+def _versions() -> dict[str, str]:
+    import platform
+    from importlib.metadata import version
+
+    return {"patchdeck": version("patchdeck"), "python": platform.python_version()}
