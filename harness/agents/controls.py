@@ -8,7 +8,8 @@ from tasks.task import PatchTask
 
 
 class KnownPatch(Protocol):
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def patch(self, task: PatchTask) -> str | None: ...
 

@@ -1,0 +1,1 @@
+"""The conversational agent: search, view, edit, run, submit."""
