@@ -275,7 +275,7 @@ def _go(
     reap()
     with ExitStack() as stack:
         store = stack.enter_context(RunStore(runs, request, anew=new))
-        store.keep_tasks(load_tasks(tasks), tasks.with_suffix("").with_suffix(".funnel.json"))
+        store.keep_tasks(load_tasks(tasks), tasks.with_name(f"{tasks.stem}.funnel.json"))
         work = plan(store, chosen, retry_infra=retry_infra)
         endpoint = None
         if needs_model and work.todo:
