@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from filelock import FileLock
 from platformdirs import user_cache_path
-from sandboxes.images import build_image, ensure_base, image_exists
 
+from sandboxes.images import build_image, ensure_base, image_exists
 from sandboxes.sandbox import RUN_LABEL
 from tasks.git import Repository
 from tasks.languages.language import EnvironmentRecipe, Language
@@ -21,7 +21,7 @@ from tasks.task import ImageRecipe
 WORKDIR = "/testbed"
 AGENT = "agent"
 _TREE = "/tmp/patchdeck-tree.tar"
-_LAYOUT = 3
+_LAYOUT = 4
 """Raised whenever what stands around the recipe's commands changes, so that older images are not used."""
 BUILD_TIMEOUT_S = 1200.0
 
@@ -169,7 +169,10 @@ def _lay_tree() -> list[str]:
 def _settle() -> list[str]:
     """What the install left in the tree belongs to the image, not to anybody's change."""
     untracked = "git ls-files --others --exclude-standard --directory"
-    exclude = f"cd {WORKDIR} && {untracked} | sed 's|^|/|' >> .git/info/exclude"
+    # Some setup scripts rewrite files of the tree, such as a README made from a docstring.
+    exclude = (
+        f"cd {WORKDIR} && git checkout -q -f HEAD -- . && {untracked} | sed 's|^|/|' >> .git/info/exclude"
+    )
     return [
         f"chown -R {AGENT}:{AGENT} {WORKDIR}",
         f"su {AGENT} -s /bin/sh -c {shlex.quote(exclude)}",

@@ -46,7 +46,6 @@ def lay_submission(sandbox: Sandbox, task: PatchTask, patch: str | None, languag
         return Laid(error=str(error))
     if not submitted.text:
         return Laid(dropped=submitted.dropped)
-    _git(sandbox, "update-index", "-q", "--refresh", check=False)
     if reason := _apply(sandbox, submitted.text):
         return Laid(error=reason)
     changes = _changes(sandbox)
@@ -71,6 +70,8 @@ def lay_tests(sandbox: Sandbox, task: PatchTask) -> None:
 
 def _apply(sandbox: Sandbox, text: str) -> str:
     """Empty where the patch went in; else git's reason. Tried with and without the leading path component."""
+    # The tree was laid down anew, so what the index remembers of its files' times and inodes is stale.
+    _git(sandbox, "update-index", "-q", "--refresh", check=False)
     done = _git(sandbox, "apply", "--index", "--whitespace=nowarn", "-", stdin=text, check=False)
     if done.exit_code == 0:
         return ""

@@ -3,7 +3,6 @@
 import posixpath
 
 from sandboxes.docker_sandbox import open_sandbox
-
 from sandboxes.sandbox import Sandbox, SandboxSpec
 from tasks.instances import AGENT
 from tasks.languages.language import Language, named

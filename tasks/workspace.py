@@ -1,7 +1,6 @@
 """The sandbox an agent works in: the tree at the base commit alone, with the tests where they are shown."""
 
 from sandboxes.docker_sandbox import open_sandbox
-
 from sandboxes.sandbox import Sandbox
 from tasks.instances import AGENT
 from tasks.submission import lay_tests

@@ -28,6 +28,8 @@ _STEERING_FILES = frozenset(
 _BUILT_FOLDERS = frozenset({"__pycache__", ".pytest_cache", ".git", ".venv", ".mypy_cache", ".ruff_cache"})
 _PLUGIN_FOLDER = "/opt/patchdeck"
 _PLUGIN = "patchdeck_pytest_plugin"
+_TEST_TIMEOUT_S = 30
+"""A defect that never ends fails its own test and leaves the others their turn."""
 _PIP = "/opt/venv/bin/pip install --no-cache-dir --disable-pip-version-check --no-input"
 
 _PATH_FILE = (
@@ -75,7 +77,7 @@ class Python:
         build = [*found.build_requirements, "setuptools<81", "wheel", "editables"]
         commands = ["python3 -m venv /opt/venv", f"{_PIP} --upgrade pip"]
         commands.append(f"{_PIP} {_quoted(_without_doubles(build))}")
-        wanted = [*found.requirements, "pytest", "coverage"]
+        wanted = [*found.requirements, "pytest", "pytest-timeout", "coverage"]
         if found.installable:
             commands.append(f"{_PIP} -e .{extras} {_quoted(wanted)}")
             instance = (f"{_PIP} --no-deps --no-build-isolation -e .",)
@@ -111,6 +113,7 @@ class Python:
             _PLUGIN,
             "-p",
             "no:randomly",
+            f"--timeout={_TEST_TIMEOUT_S}",
             "-rA",
             "--tb=short",
             "--color=no",

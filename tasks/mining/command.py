@@ -6,10 +6,10 @@ from itertools import islice
 from pathlib import Path
 
 from filelock import FileLock, Timeout
-from sandboxes.images import ensure_base
-from sandboxes.reaper import reap
 
 from sandboxes.engine import ensure_engine
+from sandboxes.images import ensure_base
+from sandboxes.reaper import reap
 from tasks.languages.language import Language, recognise
 from tasks.mining.display import Display
 from tasks.mining.funnel import Funnel, MiningFolder, Outcome

@@ -8,7 +8,9 @@ _TRAILER = re.compile(
     r"\(cherry picked from|assisted-by|generated with|🤖)",
     re.IGNORECASE,
 )
-_TEST_NAME = re.compile(r"\b(test_\w+|\w+_test|Test[A-Z]\w*|conftest|tests?/\S+|\S*test\w*\.\w+)(?:\.py)?\b")
+_TEST_NAME = re.compile(
+    r"(?<!\w)(?:(?:\w+/)*tests?/\S+|test_\w+(?:\.\w+)*|\w+_tests?(?:\.py)?|Test[A-Z]\w*|conftest|tests?\.py)(?!\w)"
+)
 
 
 def instruction(message: str, *, hidden_names: Iterable[str]) -> str:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sandboxes.docker_sandbox import open_sandbox
-
 from tasks.instances import AGENT
 from tasks.languages.language import Language
 from tasks.mining.expectation import NotATask, expectation
