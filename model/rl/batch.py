@@ -1,7 +1,6 @@
 """From groups of experience to the tokens that a loss may count, and a tally of what was left out."""
 
 from dataclasses import dataclass, field, fields
-from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -9,21 +8,12 @@ from torch import Tensor
 from model.rl.advantages import group_advantages
 from model.rl.losses import token_weights
 from model.training.log_probs import Completion
-from rewards.feedback.experience import Experience, Segment
+from rewards.feedback.experience import Segment
+from rewards.feedback.stream import Group
 
 
 class ExperienceMismatch(ValueError):
     """Experience that was not made by this network."""
-
-
-class Group(Protocol):
-    """What the stream reads: attempts at one task, each with its reward."""
-
-    @property
-    def id(self) -> str: ...
-
-    @property
-    def members(self) -> tuple[Experience, ...]: ...
 
 
 @dataclass

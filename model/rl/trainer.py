@@ -28,9 +28,9 @@ class TrainerSettings:
     band: float = 2.0
     """IcePop's β: a token counts while trainer and engine agree within this factor"""
     max_gradient_norm: float = 1.0
-    step_tokens: int = 4096
+    step_tokens: int = 2048
     """an update takes about this many tokens; a larger batch is split over the steps"""
-    micro_tokens: int = 1536
+    micro_tokens: int = 768
     """tokens in one forward and backward pass, which bounds memory"""
     bfloat16: bool = True
     """matrix products in bfloat16; the master of the weights, its sums and the optimiser stay float32"""
@@ -109,7 +109,7 @@ def train(
 
 
 def completion_log_probs(
-    model: Llama, completions: Sequence[Completion], *, micro_tokens: int = 1536, bfloat16: bool = False
+    model: Llama, completions: Sequence[Completion], *, micro_tokens: int = 768, bfloat16: bool = False
 ) -> list[Tensor]:
     """Natural log-probabilities of each completion's output ids, without a gradient."""
     found: dict[int, Tensor] = {}
