@@ -1,6 +1,7 @@
 """One HTML file as a tree of elements, parsed as a browser would."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -10,19 +11,38 @@ _SPACE = re.compile(r"\s+")
 SILENT = frozenset({"script", "style", "template", "noscript", "title", "head", "metadata", "desc"})
 """Elements whose text nobody reads on the page."""
 
+LONGEST_PATH = 24
+"""Steps of a CSS path past which it tells a reader nothing more."""
+
 _NOTE_CLASSES = frozenset({"notes", "speaker-notes", "presenter-notes", "note-speaker"})
 
 
 @dataclass(eq=False, slots=True)
 class Element:
-    """text is the element's own: its direct text nodes, white space collapsed. path is a CSS path."""
+    """text is the element's own: its direct text nodes, white space collapsed.
+
+    step is its place in a CSS path; one that is an id begins the path.
+    """
 
     tag: str
     attributes: dict[str, str]
     parent: "Element | None"
     text: str = ""
-    path: str = ""
+    step: str = ""
     children: list["Element"] = field(default_factory=list)
+
+    @property
+    def path(self) -> str:
+        """A CSS path from the nearest id that occurs once, else from html; a long one begins with "…"."""
+        steps = [self.step]
+        above = self.parent
+        while above is not None and not steps[-1].startswith("#"):
+            if len(steps) == LONGEST_PATH:
+                steps.append("…")
+                break
+            steps.append(above.step)
+            above = above.parent
+        return " > ".join(reversed(steps))
 
     def iter(self) -> Iterator["Element"]:
         """The element and all below it, in document order."""
@@ -52,18 +72,18 @@ class Element:
         """Whether it holds speaker's notes or nothing that shows."""
         return self.tag in SILENT or not _NOTE_CLASSES.isdisjoint(self.classes)
 
-    def words(self) -> str:
-        """Text of the element and all below it that a page shows, white space collapsed."""
-        parts: list[str] = []
+    def shown(self) -> Iterator["Element"]:
+        """The element and all below it but notes, scripts and the like."""
         stack = [self]
         while stack:
             element = stack.pop()
-            if element.speaks_aside:
-                continue
-            if element.text:
-                parts.append(element.text)
-            stack.extend(reversed(element.children))
-        return " ".join(parts)
+            if not element.speaks_aside:
+                yield element
+                stack.extend(reversed(element.children))
+
+    def words(self) -> str:
+        """Text of the element and all below it that a page shows, white space collapsed."""
+        return " ".join(element.text for element in self.shown() if element.text)
 
 
 class Document:
@@ -78,7 +98,7 @@ class Document:
 
     def _build(self) -> Element:
         top = self._tree.root
-        root = Element("html", {}, None, path="html")
+        root = Element("html", {}, None, step="html")
         if top is None:
             return root
         root.attributes = {key: value or "" for key, value in top.attributes.items()}
@@ -98,31 +118,25 @@ class Document:
                 continue
             element = Element(tag, {key: value or "" for key, value in node.attributes.items()}, parent)
             counts[id(parent), tag] = counts.get((id(parent), tag), 0) + 1
-            element.path = f"{parent.path} > {tag}:nth-of-type({counts[id(parent), tag]})"
+            element.step = f"{tag}:nth-of-type({counts[id(parent), tag]})"
             parent.children.append(element)
             self._by_memory[node.mem_id] = element
         for element in root.iter():
             joined = " ".join(texts.get(id(element), ()))
             element.text = _SPACE.sub(" ", joined).strip()
-        self._shorten(root)
+        self._name(root, counts)
         return root
 
     @staticmethod
-    def _shorten(root: Element) -> None:
-        """Paths start at the nearest id that occurs once, as a person would write them."""
-        seen: dict[str, int] = {}
+    def _name(root: Element, counts: dict[tuple[int, str], int]) -> None:
+        """Steps as a person would write them: an id that occurs once, a tag that has no like beside it."""
+        seen = Counter(element.attributes.get("id", "") for element in root.iter())
         for element in root.iter():
             name = element.attributes.get("id", "")
-            seen[name] = seen.get(name, 0) + 1
-        for element in root.iter():
-            name = element.attributes.get("id", "")
-            own = element.path.rsplit(" > ", 1)[-1]
             if name and seen[name] == 1 and re.fullmatch(r"[A-Za-z_][\w-]*", name):
-                element.path = f"#{name}"
-            elif element.parent is not None:
-                only = sum(1 for child in element.parent.children if child.tag == element.tag) == 1
-                own = element.tag if only else own
-                element.path = f"{element.parent.path} > {own}"
+                element.step = f"#{name}"
+            elif element.parent is not None and counts[id(element.parent), element.tag] == 1:
+                element.step = element.tag
 
     def select(self, selector: str) -> list[Element]:
         """Elements that a CSS selector finds, in document order; none for a selector that can't be parsed."""

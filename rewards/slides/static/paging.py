@@ -16,6 +16,7 @@ CONVENTIONS: tuple[tuple[str, str], ...] = (
 )
 """Name and selector, the first that finds anything wins."""
 
+_PAGE_WORDS = frozenset({"page", "sheet", "screen", "card", "panel", "slide-page"})
 KNOWN_PAGE_TAGS = frozenset({"section", "article", "slide", "body"})
 
 
@@ -42,11 +43,25 @@ def _in_document(document: Document) -> list[tuple[Element, bool]]:
         found = document.select(selector)
         if name == "reveal":
             found = [page for top in found for page in (_stacked(top) or [top])]
-        outer = [element for element in found if not any(above in found for above in element.ancestors())]
+        outer = _outermost(document, found)
         if outer:
             return [(element, True) for element in outer]
     siblings = _equal_siblings(document.body)
     return [(element, False) for element in siblings] or [(document.body, False)]
+
+
+def _outermost(document: Document, found: list[Element]) -> list[Element]:
+    """Those of found that lie in no other of found, in document order."""
+    wanted = {id(element) for element in found}
+    outer: list[Element] = []
+    stack = [document.root] if wanted else []
+    while stack:
+        element = stack.pop()
+        if id(element) in wanted:
+            outer.append(element)
+        else:
+            stack.extend(reversed(element.children))
+    return outer
 
 
 def _stacked(section: Element) -> list[Element]:
@@ -54,16 +69,16 @@ def _stacked(section: Element) -> list[Element]:
 
 
 def _equal_siblings(body: Element) -> list[Element]:
-    """The largest group of block siblings of one tag and class near the top that each hold a heading."""
+    """The first group of like block siblings that their class, or a heading in each, marks as pages."""
     level = [body]
     for _ in range(4):
         for parent in level:
             groups: dict[tuple[str, str], list[Element]] = {}
             for child in parent.children:
                 if child.tag in {"div", "article", "li"}:
-                    groups.setdefault((child.tag, child.attributes.get("class", "")), []).append(child)
-            for group in groups.values():
-                if len(group) > 1 and all(_has_heading(element) for element in group):
+                    groups.setdefault((child.tag, (child.classes or [""])[0]), []).append(child)
+            for (_, name), group in groups.items():
+                if len(group) > 1 and (name in _PAGE_WORDS or all(_has_heading(each) for each in group)):
                     return group
         level = [child for parent in level for child in parent.children]
     return []

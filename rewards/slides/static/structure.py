@@ -1,6 +1,7 @@
 """Checks of the skeleton: pages, titles, headings, language, ids, nesting."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from html.parser import HTMLParser
 
@@ -18,12 +19,13 @@ _MAY_STAY_OPEN = frozenset({
     "html", "head", "body", "p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "option",
     "optgroup", "colgroup", "rp", "rt",
 })  # fmt: skip
-_PHRASING_ONLY = frozenset({"p", "h1", "h2", "h3", "h4", "h5", "h6"})
+_TITLES = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _BLOCKS = frozenset({
     "div", "section", "article", "p", "ul", "ol", "dl", "table", "h1", "h2", "h3", "h4", "h5", "h6",
     "header", "footer", "main", "aside", "nav", "figure", "pre", "blockquote",
 })  # fmt: skip
 _INTERACTIVE = frozenset({"a", "button"})
+_ENDS_ITS_LIKE = frozenset({"li", "tr", "td", "th", "option", "dt", "dd"})
 
 
 def page_element(deck: StaticDeck) -> Iterator[Verdict]:
@@ -39,11 +41,7 @@ def page_element(deck: StaticDeck) -> Iterator[Verdict]:
 
 
 def _headings(element: Element) -> list[tuple[int, Element]]:
-    return [
-        (HEADINGS[each.tag], each)
-        for each in element.iter()
-        if each.tag in HEADINGS and not any(above.speaks_aside for above in each.ancestors())
-    ]
+    return [(HEADINGS[each.tag], each) for each in element.shown() if each.tag in HEADINGS]
 
 
 def page_title(deck: StaticDeck) -> Iterator[Verdict]:
@@ -116,19 +114,27 @@ class _Balance(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.open: list[tuple[str, int]] = []
         self.faults: list[tuple[str, str]] = []
+        self._count: Counter[str] = Counter()
+
+    def _close(self) -> tuple[str, int]:
+        tag, line = self.open.pop()
+        self._count[tag] -= 1
+        return tag, line
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in _VOID:
             return
-        names = [name for name, _ in self.open]
-        inner = names[-1] if names else ""
-        if tag in _BLOCKS and inner in _PHRASING_ONLY and tag != "p":
-            self.faults.append((inner, f"<{tag}> inside <{inner}> (line {self.getpos()[0]})"))
-        if tag in _INTERACTIVE and any(name in _INTERACTIVE for name in names):
-            self.faults.append((tag, f"<{tag}> inside another control (line {self.getpos()[0]})"))
-        if tag == inner and tag in {"p", "li", "tr", "td", "th", "option", "dt", "dd"}:
-            self.open.pop()
-        self.open.append((tag, self.getpos()[0]))
+        line = self.getpos()[0]
+        inner = self.open[-1][0] if self.open else ""
+        if tag in _INTERACTIVE and any(self._count[name] > 0 for name in _INTERACTIVE):
+            self.faults.append((tag, f"<{tag}> inside another control (line {line})"))
+        if tag in _BLOCKS and inner in _TITLES:
+            self.faults.append((inner, f"<{tag}> inside <{inner}> (line {line})"))
+        if (tag in _BLOCKS and inner == "p") or (tag == inner and tag in _ENDS_ITS_LIKE):
+            # The standard ends the open element here; a later end tag then closes nothing: that is the fault.
+            self._close()
+        self.open.append((tag, line))
+        self._count[tag] += 1
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """A self-closed element leaves nothing open."""
@@ -136,14 +142,13 @@ class _Balance(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag in _VOID:
             return
-        names = [name for name, _ in self.open]
-        if tag not in names:
+        if self._count[tag] <= 0:
             self.faults.append((tag, f"</{tag}> closes nothing (line {self.getpos()[0]})"))
             return
-        while self.open:
-            name, line = self.open.pop()
+        while True:
+            name, line = self._close()
             if name == tag:
-                break
+                return
             if name not in _MAY_STAY_OPEN:
                 self.faults.append((name, f"<{name}> of line {line} is not closed before </{tag}>"))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from rewards.slides.static.document import Element
 from rewards.slides.static.rule import StaticDeck, Verdict
 
 MOST_INLINE = 0.35
@@ -17,12 +18,21 @@ _SYSTEM_FONTS = frozenset({"caption", "icon", "menu", "message-box", "small-capt
 
 def inline_styles(deck: StaticDeck) -> Iterator[Verdict]:
     for page in deck.pages:
-        elements = [each for each in page.element.iter() if not each.within(frozenset({"svg"}))]
+        elements = list(_outside_drawings(page.element))
         styled = sum(1 for each in elements if each.attributes.get("style", "").strip())
         share = styled / len(elements)
         message = f"{share:.0%} of the elements carry a style attribute, {MOST_INLINE:.0%} are the most"
         too_many = share > MOST_INLINE and styled > 3
         yield Verdict("fail" if too_many else "pass", page.index, page.element.path, message)
+
+
+def _outside_drawings(page: Element) -> Iterator[Element]:
+    stack = [page]
+    while stack:
+        element = stack.pop()
+        yield element
+        if element.tag != "svg":
+            stack.extend(element.children)
 
 
 def font_fallback(deck: StaticDeck) -> Iterator[Verdict]:

@@ -53,11 +53,20 @@ def _written_bullets(page: int, element: Element) -> Iterator[Verdict]:
     """Three siblings in a row that begin with a written bullet or number are a list in all but name."""
     run = 0
     for child in element.children:
-        looks = child.tag in {"p", "div", "span"} and _BULLET.match(child.words())
+        looks = child.tag in {"p", "div", "span"} and _BULLET.match(_opening(child))
         run = run + 1 if looks else 0
         if run == 3:
             yield Verdict("fail", page, child.path, "bullets are written as text")
             return
+
+
+def _opening(element: Element) -> str:
+    """The words that an element begins with, looked for a few levels down and no further."""
+    for _ in range(8):
+        if element.text or not element.children:
+            break
+        element = element.children[0]
+    return element.text
 
 
 def table_semantics(deck: StaticDeck) -> Iterator[Verdict]:
