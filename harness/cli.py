@@ -1,6 +1,7 @@
 """`patchdeck run`, `grade`, `status` and `shell`."""
 
 import json
+import re
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from harness.agents.controls import Predictions
+    from harness.agents.agent import Agent
+    from harness.agents.controls import KnownPatch
     from harness.runs.request import RunRequest
     from tasks.task import PatchTask
 
@@ -38,6 +40,8 @@ JSON = typer.Option(
 )
 RETRY = typer.Option(False, "--retry-infra", help="Make attempts again that ended without a valid reward.")
 NEW = typer.Option(False, "--new", help="Throw away what the run already holds.")
+SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@-]{0,200}")
+RESERVED = frozenset({"decks", "experience", "training"})
 TASKS = typer.Argument(help="The tasks.jsonl that `patchdeck mine` wrote.")
 
 
@@ -83,11 +87,13 @@ def run_command(
 
       OPENAI_API_KEY=… patchdeck run tasks.jsonl --agent tools --model NAME --base-url https://host/v1
     """
+    from harness.agents.registry import agent_named
     from harness.runs.request import RunRequest
 
+    known = agent_named(agent, tool_mode=tool_mode.value)
     chosen, digest = _tasks(tasks, instance_ids)
     request = RunRequest(
-        run_id=run_id or "unnamed",
+        run_id=run_id,
         agent=agent,
         model=model,
         base_url=base_url,
@@ -106,7 +112,7 @@ def run_command(
         command=_command(),
         versions=_versions(),
     )
-    _go(request, chosen, tasks, runs, workers, retry_infra, new, as_json, named=bool(run_id))
+    _go(request, known, chosen, tasks, runs, workers, retry_infra, new, as_json, total=chosen)
 
 
 def grade_command(
@@ -132,7 +138,7 @@ def grade_command(
     from harness.runs.predictions import BadPredictions, load_predictions
     from harness.runs.request import RunRequest
 
-    patches = load_predictions(predictions)
+    model, patches = load_predictions(predictions)
     every, digest = _tasks(tasks, instance_ids)
     unknown = sorted(set(patches) - set(_tasks(tasks, "")[0]))
     if unknown:
@@ -142,27 +148,16 @@ def grade_command(
     chosen = {task_id: task for task_id, task in every.items() if task_id in patches}
     content = hashlib.sha256(json.dumps(patches, sort_keys=True).encode()).hexdigest()
     request = RunRequest(
-        run_id=run_id or "unnamed",
+        run_id=run_id,
         agent="predictions",
-        model=content[:12],
+        model=model,
+        predictions_digest=content,
         tasks_digest=digest,
         command=_command(),
         versions=_versions(),
     )
     known = Predictions(patches)
-    _go(
-        request,
-        chosen,
-        tasks,
-        runs,
-        workers,
-        retry_infra,
-        new,
-        as_json,
-        known=known,
-        every=every,
-        named=bool(run_id),
-    )
+    _go(request, known, chosen, tasks, runs, workers, retry_infra, new, as_json, total=every)
 
 
 def status_command(
@@ -171,8 +166,7 @@ def status_command(
     as_json: bool = typer.Option(False, "--json", help="Print the figures as JSON and nothing else."),
 ) -> None:
     """How far a run has come: attempts done, resolved, not valid, and still to do."""
-    from harness.runs.store import RunConflict, read_request, read_rewards
-    from tasks.store import load_tasks
+    from harness.runs.store import RunConflict, read_events, read_request, read_rewards
 
     folder = Path(run) if Path(run).is_dir() else runs / run
     request = read_request(folder)
@@ -181,7 +175,8 @@ def status_command(
             f"{folder} is not a run: it has no run.json; `patchdeck report` lists the runs in {runs}"
         )
     rewards = read_rewards(folder)
-    wanted = len(load_tasks(folder / "tasks.jsonl")) * request.attempts
+    asked = {name for event in read_events(folder) if event["event"] == "begin" for name in event["tasks"]}
+    wanted = len(asked) * request.attempts
     figures = {
         "run_id": request.run_id,
         "agent": request.agent,
@@ -234,6 +229,7 @@ def shell_command(
 
 def _go(
     request: "RunRequest",
+    agent: "Agent | KnownPatch",
     chosen: "dict[str, PatchTask]",
     tasks: Path,
     runs: Path,
@@ -242,74 +238,45 @@ def _go(
     new: bool,
     as_json: bool,
     *,
-    named: bool,
-    known: "Predictions | None" = None,
-    every: "dict[str, PatchTask] | None" = None,
+    total: "dict[str, PatchTask]",
 ) -> None:
     """Carry out a request, print what came of it, and exit 1 where attempts remain without a valid reward."""
-    from contextlib import ExitStack
-
-    from rich.console import Console
-
-    from harness.agents.registry import NEED_MODEL, agent_named
-    from harness.endpoint.endpoint import Endpoint
-    from harness.runs.bundled import BUNDLED, bundled_server
-    from harness.runs.display import progress, table
+    from harness.runs.perform import perform
     from harness.runs.request import default_run_id
-    from harness.runs.run import execute, plan
-    from harness.runs.store import RunStore, read_rewards
-    from harness.runs.summary import summary
-    from sandboxes.reaper import reap
-    from tasks.store import load_tasks
 
-    agent = known or agent_named(request.agent, tool_mode=request.tool_mode)
-    needs_model = request.agent in NEED_MODEL
-    if needs_model and not request.model:
-        raise typer.BadParameter(f"the agent {request.agent} needs --model (`bundled` for our own)")
-    if needs_model and not request.base_url and request.model != BUNDLED:
-        raise typer.BadParameter(
-            f"give the endpoint of {request.model} as --base-url, or use --model bundled"
-        )
-    if not named:
+    if not request.run_id:
         request = request.model_copy(update={"run_id": default_run_id(request)})
-    reap()
-    with ExitStack() as stack:
-        store = stack.enter_context(RunStore(runs, request, anew=new))
-        store.keep_tasks(load_tasks(tasks), tasks.with_name(f"{tasks.stem}.funnel.json"))
-        work = plan(store, chosen, retry_infra=retry_infra)
-        endpoint = None
-        if needs_model and work.todo:
-            url = request.base_url or stack.enter_context(bundled_server(store.folder / "server.log"))
-            endpoint = Endpoint(url, request.model)
-            endpoint.check()
-        with progress(len(work.todo) + work.done, work.done) as watch:
-            execute(store, chosen, work.todo, agent=agent, endpoint=endpoint, workers=workers, watch=watch)
-        rewards = {key: reward for key, reward in read_rewards(store.folder).items() if key[0] in chosen}
-        empty = {
-            task_id
-            for task_id in chosen
-            if not any(
-                (store.attempt_folder(*key) / "patch.diff").read_bytes().strip()
-                for key in rewards
-                if key[0] == task_id
-            )
-        }
-        figures = summary(every or chosen, rewards, empty)
-        attempts = store.request.attempts
+    done = perform(
+        request,
+        agent,
+        chosen,
+        tasks_file=tasks,
+        total=total,
+        runs=runs,
+        workers=workers,
+        retry_infra=retry_infra,
+        anew=new,
+    )
     if as_json:
-        typer.echo(json.dumps(figures, indent=1))
+        typer.echo(json.dumps(done.summary, indent=1))
     else:
+        from rich.console import Console
+
+        from harness.runs.display import table
+
         console = Console()
-        console.print(table(rewards, attempts))
+        console.print(table(done.rewards, done.request.attempts))
         console.print(
-            f"{figures['resolved_instances']} of {figures['total_instances']} tasks resolved, failing tests "
-            f"{request.tests}; `patchdeck report {request.run_id}"
+            f"{done.summary['resolved_instances']} of {done.summary['total_instances']} tasks resolved, "
+            f"failing tests {request.tests}; `patchdeck report {request.run_id}"
             f"{'' if runs == Path('runs') else f' --runs {runs}'}` writes the report",
             highlight=False,
+            markup=False,
         )
-    left = sum(not reward.valid for reward in rewards.values())
-    if left:
-        typer.echo(f"{left} attempts have no valid reward: --retry-infra makes them again", err=True)
+    if done.not_valid:
+        typer.echo(
+            f"{done.not_valid} attempts have no valid reward: --retry-infra makes them again", err=True
+        )
         raise typer.Exit(1)
 
 
@@ -323,6 +290,9 @@ def _tasks(path: Path, instance_ids: str) -> "tuple[dict[str, PatchTask], str]":
     loaded = {task.id: task for task in load_tasks(path) if isinstance(task, PatchTask)}
     if not loaded:
         raise BadTaskFile(f"{path} holds no task to repair: mine some with `patchdeck mine`")
+    for name in loaded:
+        if not SAFE_ID.fullmatch(name) or name in RESERVED:
+            raise BadTaskFile(f"{path}: {name!r} can't name a folder of a run: give the task another id")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if not instance_ids:
         return loaded, digest

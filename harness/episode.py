@@ -7,7 +7,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from rewards.submission import Submission
 
 CallPurpose = Literal["act", "score"]
-ExitStatus = Literal["submitted", "empty", "budget", "timeout", "infrastructure", "endpoint"]
+ExitStatus = Literal["submitted", "empty", "budget", "timeout", "infrastructure", "endpoint", "error"]
 
 
 class Contract(BaseModel):
@@ -23,7 +23,7 @@ class Sampling(Contract):
 
 
 class ModelCall(Contract):
-    """One request to a model endpoint. purpose "act" is a sampled completion, "score" reads log-probabilities.
+    """One request to a model endpoint: "act" is a sampled completion, "score" reads log-probabilities.
 
     Ids, log-probabilities and weight versions are empty where the endpoint gave none; weight_versions has
     one entry for each output id.

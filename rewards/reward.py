@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-FailureClass = Literal["infrastructure", "environment", "timeout", "oracle"]
+FailureClass = Literal["infrastructure", "environment", "timeout", "oracle", "agent"]
 Outcome = Literal["pass", "fail", "incomplete"]
 
 

@@ -59,17 +59,21 @@ class Endpoint:
 
     def check(self) -> None:
         """Raises EndpointFault where the endpoint is down, refuses the key, or does not have the model."""
-        try:
-            names = [model.id for model in self._client.with_options(max_retries=1).models.list()]
-        except openai.NotFoundError:
-            return  # an endpoint without a list of models says what it lacks when it is asked
-        except openai.OpenAIError as error:
-            raise self._fault(error) from error
+        names = self.models()
         if names and self.model not in names:
             shown = ", ".join(names[:8])
             raise EndpointFault(
                 f"{self.base_url} has no model {self.model!r}: give one of {shown} as --model"
             )
+
+    def models(self) -> list[str]:
+        """Names of the models served; empty where the endpoint keeps no list. Raises EndpointFault."""
+        try:
+            return [model.id for model in self._client.with_options(max_retries=1).models.list()]
+        except openai.NotFoundError:
+            return []
+        except openai.OpenAIError as error:
+            raise self._fault(error) from error
 
     def complete(
         self, prompt: str | Sequence[int], *, sampling: Sampling, n: int = 1, parent: str | None = None

@@ -1,22 +1,28 @@
 """One attempt: let the agent work, judge what it submits, and keep both."""
 
+import json
 import time
+import traceback
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from harness.agents.agent import Agent, Attempt, Outcome, Recorder
 from harness.agents.controls import KnownPatch
 from harness.endpoint.endpoint import Endpoint, EndpointFault
-from harness.episode import Episode, ExitStatus
+from harness.episode import Episode, ExitStatus, Step
 from harness.runs.request import RunRequest, attempt_seed, budget_of
 from rewards.code import grade, invalid, swebench_report
-from rewards.reward import Reward
+from rewards.reward import FailureClass, Reward
 from rewards.submission import Submission
 from sandboxes.sandbox import SandboxFault
 from tasks.task import PatchTask
 from tasks.testrun import TestRun
 from tasks.trial import run_trial
 from tasks.workspace import open_workspace
+
+
+class AgentFailed(RuntimeError):
+    """The agent's own code failed: no score may come of it."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +35,6 @@ class Judged:
 
     def files(self, task: PatchTask) -> dict[str, bytes]:
         """The attempt's files by name, reward.json apart; report.json is the same for equal trials."""
-        import json
-
         report = swebench_report(task, self.run, self.reward)
         return {
             "episode.json": self.episode.model_dump_json(indent=1).encode() + b"\n",
@@ -54,6 +58,8 @@ def make_attempt(
         outcome, reward = _failed(task, "infrastructure", str(fault))
     except EndpointFault as fault:
         outcome, reward = _failed(task, "endpoint", str(fault))
+    except AgentFailed as fault:
+        outcome, reward = _failed(task, "error", str(fault), "agent")
     seconds = time.monotonic() - started
     if reward is None:
         try:
@@ -95,18 +101,25 @@ def _work(
         return Outcome(Submission(task_id=task.id, patch=patch), status)
     shown = request.tests == "shown"
     with open_workspace(task, run_id=request.run_id, show_tests=shown) as sandbox:
-        return agent.attempt(
-            Attempt(
-                task=_as_shown(task),
-                sandbox=sandbox,
-                endpoint=endpoint,
-                seed=attempt_seed(request.seed, task.id, attempt),
-                failing_tests=tuple(task.tests.fail_to_pass) if shown else None,
-                budget=budget_of(request),
-                recorder=recorder,
-                shuffle_ranking=request.shuffle_ranking,
-            )
+        given = Attempt(
+            task=_as_shown(task),
+            sandbox=sandbox,
+            endpoint=endpoint,
+            seed=attempt_seed(request.seed, task.id, attempt),
+            failing_tests=tuple(task.tests.fail_to_pass) if shown else None,
+            budget=budget_of(request),
+            recorder=recorder,
+            shuffle_ranking=request.shuffle_ranking,
         )
+        try:
+            return agent.attempt(given)
+        except (SandboxFault, EndpointFault, OSError):
+            raise
+        except Exception as error:
+            # A defect of the agent costs this attempt its score, never the other attempts theirs.
+            trace = "".join(traceback.format_exception(error))
+            recorder.steps.append(Step(index=len(recorder.steps), name="error", observation=trace))
+            raise AgentFailed(f"the agent {agent.name} failed: {type(error).__name__}: {error}") from error
 
 
 def _as_shown(task: PatchTask) -> PatchTask:
@@ -127,6 +140,8 @@ def _as_shown(task: PatchTask) -> PatchTask:
     )
 
 
-def _failed(task: PatchTask, status: ExitStatus, reason: str) -> tuple[Outcome, Reward]:
+def _failed(
+    task: PatchTask, status: ExitStatus, reason: str, failure: FailureClass = "infrastructure"
+) -> tuple[Outcome, Reward]:
     outcome = Outcome(Submission(task_id=task.id), status, reason)
-    return outcome, invalid(task.id, "infrastructure", reason)
+    return outcome, invalid(task.id, failure, reason)

@@ -4,13 +4,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from harness.runs.attempt import Judged
 from harness.runs.run import Watch
 from harness.runs.store import AttemptKey
-from harness.runs.summary import pass_at
+from harness.runs.summary import pass_at, wilson
 from rewards.reward import Reward
 
 
@@ -36,7 +37,7 @@ def progress(total: int, done: int) -> Iterator[Watch]:
             reason = judged.reward.failure_reason or judged.episode.exit_reason
             console.print(
                 f"[{colours[what]}]{what:10}[/] {key[0]} attempt {key[1]} [dim]{judged.episode.seconds:.1f} s"
-                f"{' · ' + reason[:100] if reason else ''}[/]",
+                f"{' · ' + escape(reason[:100]) if reason else ''}[/]",
                 highlight=False,
             )
             bar.update(task, advance=1, description=f"resolved {counts['resolved']}")
@@ -58,5 +59,9 @@ def table(rewards: Mapping[AttemptKey, Reward], attempts: int) -> Table:
     figures = [
         f"pass@{k} {value:.0%}" for k in sorted({1, attempts}) if (value := pass_at(rewards, k)) is not None
     ]
+    tried = [reward for reward in rewards.values() if reward.valid]
+    low, high = wilson(sum(bool(reward.resolved) for reward in tried), len(tried))
+    if tried:
+        figures.append(f"95 % of attempts resolving: {low:.0%} to {high:.0%}")
     shown.caption = "  ".join(figures)
     return shown

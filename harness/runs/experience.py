@@ -1,10 +1,26 @@
 """An attempt as experience: its sampled completions, and the reward that they earned."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 from harness.episode import Episode, ModelCall
 from rewards.feedback.experience import RewardRecord, Rollout, Segment
+from rewards.feedback.stream import Stream
 from rewards.reward import Reward
+
+
+def append_experience(stream: Stream, episode: Episode, reward: Reward) -> None:
+    """Append the attempt's rollout and reward; nothing where it sampled nothing, or where they are there."""
+    rollout = rollout_of(episode)
+    if rollout is not None:
+        stream.append(rollout, reward_of(episode, reward))
+
+
+def append_missing(stream: Stream, attempt_folders: list[Path]) -> None:
+    """Append what a writer killed between an attempt's folder and its experience left out."""
+    for folder in attempt_folders:
+        episode = Episode.model_validate_json((folder / "episode.json").read_bytes())
+        append_experience(stream, episode, Reward.model_validate_json((folder / "reward.json").read_bytes()))
 
 
 def rollout_of(episode: Episode) -> Rollout | None:

@@ -9,14 +9,18 @@ class BadPredictions(ValueError):
     """A predictions file that can't be read, with the place at fault."""
 
 
-def load_predictions(path: Path) -> dict[str, str | None]:
-    """Instance id to patch. Raises BadPredictions with one sentence."""
+def load_predictions(path: Path) -> tuple[str, dict[str, str | None]]:
+    """The model's name, empty where the predictions name none or several, and instance id to patch.
+
+    Raises BadPredictions with one sentence.
+    """
     if not path.is_file():
         raise BadPredictions(
             f"{path} is not a file: give predictions as JSON lines, a JSON list or a JSON object"
         )
     text = path.read_text(encoding="utf-8", errors="surrogateescape")
     patches: dict[str, str | None] = {}
+    models: set[str] = set()
     for place, entry in _entries(path, text):
         if not isinstance(entry, dict) or not isinstance(entry.get("instance_id"), str):
             raise BadPredictions(f"{path}, {place}: a prediction is an object with an instance_id")
@@ -26,9 +30,10 @@ def load_predictions(path: Path) -> dict[str, str | None]:
         if entry["instance_id"] in patches:
             raise BadPredictions(f"{path}, {place}: {entry['instance_id']} was predicted already")
         patches[entry["instance_id"]] = patch
+        models.add(str(entry.get("model_name_or_path") or ""))
     if not patches:
         raise BadPredictions(f"{path} holds no prediction")
-    return patches
+    return models.pop() if len(models) == 1 else "", patches
 
 
 def _entries(path: Path, text: str) -> list[tuple[str, Any]]:

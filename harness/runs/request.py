@@ -30,6 +30,7 @@ class RunRequest(BaseModel):
     tool_mode: Literal["auto", "native", "text"] = "auto"
     budget: dict[str, float] = Field(default_factory=dict)
     tasks_digest: str
+    predictions_digest: str = Field("", description="of the patches graded, where they were made elsewhere")
     command: tuple[str, ...] = ()
     versions: dict[str, str] = Field(default_factory=dict)
 
@@ -48,6 +49,7 @@ class RunRequest(BaseModel):
                 "tool_mode",
                 "budget",
                 "tasks_digest",
+                "predictions_digest",
             }
         )
         return hashlib.sha256(kept.encode()).hexdigest()

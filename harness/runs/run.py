@@ -1,19 +1,21 @@
 """The run: every attempt that is not done yet, by a few workers, into the store."""
 
-import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from harness.agents.agent import Agent
 from harness.agents.controls import KnownPatch
-from harness.endpoint.endpoint import Endpoint
+from harness.endpoint.endpoint import Endpoint, EndpointFault
 from harness.runs.attempt import Judged, make_attempt
-from harness.runs.experience import reward_of, rollout_of
+from harness.runs.crew import Crew
+from harness.runs.experience import append_experience, append_missing
 from harness.runs.store import AttemptKey, RunStore
 from rewards.feedback.stream import Stream
-from sandboxes.sandbox import SandboxFault
+from sandboxes.sandbox import RUN_LABEL, SandboxFault
 from tasks.task import PatchTask
+
+UNWIND_S = 5.0
+"""How long an interrupted run waits for its workers."""
 
 Watch = Callable[[AttemptKey, Judged], None]
 
@@ -49,47 +51,57 @@ def execute(
 ) -> None:
     """Make the attempts. A fault of the sandbox or the endpoint is tried once more before it is kept.
 
-    Raises RunStopped where the engine, or the endpoint, does not answer any more.
+    Raises RunStopped where the engine, or the endpoint, does not answer any more; attempts under way at that
+    moment are kept where they still end well. Interrupted, it ends what is under way and keeps none of it.
     """
     stream = Stream(store.folder / "experience")
-    stop = threading.Event()
+    if endpoint is not None:
+        append_missing(stream, [store.attempt_folder(*key) for key in store.finished])
 
-    def one(key: AttemptKey) -> Judged | None:
-        if stop.is_set():
-            return None
+    def one(key: AttemptKey) -> Judged:
         judged = make_attempt(tasks[key[0]], key[1], store.request, agent, endpoint)
-        if not judged.reward.valid and not stop.is_set():
+        if not judged.reward.valid and not crew.stopped:
             judged = make_attempt(tasks[key[0]], key[1], store.request, agent, endpoint)
         return judged
 
-    pool = ThreadPoolExecutor(workers, thread_name_prefix="attempt")
+    def keep(key: AttemptKey, judged: Judged) -> None:
+        store.keep_attempt(*key, judged.files(tasks[key[0]]), judged.reward)
+        append_experience(stream, judged.episode, judged.reward)
+        watch(key, judged)
+
+    crew = Crew(one, todo, workers)
     try:
-        waiting = iter(todo)
-        running: dict[Future[Judged | None], AttemptKey] = {}
-        while True:
-            while len(running) < workers and (key := next(waiting, None)) is not None:
-                running[pool.submit(one, key)] = key
-            if not running:
-                return
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                key = running.pop(future)
-                judged = future.result()
-                if judged is None:
-                    continue
-                if not judged.reward.valid:
-                    _still_there(endpoint, judged)
-                _keep(store, stream, tasks[key[0]], key, judged)
-                watch(key, judged)
-    finally:
-        stop.set()
-        pool.shutdown(wait=True, cancel_futures=True)
+        crew.start()
+        for key, judged in crew.results():
+            if not judged.reward.valid:
+                _still_there(endpoint, judged)
+            keep(key, judged)
+    except RunStopped:
+        crew.stop()
+        for key, judged in crew.results():
+            if judged.reward.valid:
+                keep(key, judged)
+        raise
+    except BaseException:
+        crew.stop()
+        _end_sandboxes(store.request.run_id)
+        crew.join(UNWIND_S)
+        # A worker may have gone on from its agent's sandbox to the one where it is judged.
+        _end_sandboxes(store.request.run_id)
+        raise
 
 
-def _keep(store: RunStore, stream: Stream, task: PatchTask, key: AttemptKey, judged: Judged) -> None:
-    rollout = rollout_of(judged.episode)
-    if rollout is not None and judged.reward.valid:
-        stream.append(rollout, reward_of(judged.episode, judged.reward))
-    store.keep_attempt(*key, judged.files(task), judged.reward)
+def _end_sandboxes(run_id: str) -> None:
+    """Remove the run's sandboxes under the attempts under way, so that none is waited for."""
+    from docker.errors import DockerException
+
+    from sandboxes.engine import client
+
+    try:
+        for container in client().containers.list(all=True, filters={"label": f"{RUN_LABEL}={run_id}"}):
+            container.remove(force=True, v=True)
+    except (SandboxFault, DockerException, OSError):
+        return  # the engine is gone, or the worker was faster; the next command reaps what is left
 
 
 def _still_there(endpoint: Endpoint | None, judged: Judged) -> None:
@@ -97,13 +109,15 @@ def _still_there(endpoint: Endpoint | None, judged: Judged) -> None:
     from sandboxes.engine import client
 
     again = "the same command goes on from here"
-    if judged.episode.exit_status == "endpoint":
-        if endpoint is not None and endpoint.base_url and "does not answer" in judged.episode.exit_reason:
-            raise RunStopped(f"{judged.episode.exit_reason}; {again}")
-        return
-    try:
-        client().ping()
-    except SandboxFault as fault:
-        raise RunStopped(f"{fault}; {again}") from fault
-    except Exception as error:
-        raise RunStopped(f"the Docker engine does not answer: start it; {again}") from error
+    if judged.episode.exit_status == "endpoint" and endpoint is not None:
+        try:
+            endpoint.check()
+        except EndpointFault as fault:
+            raise RunStopped(f"{fault}; {again}") from fault
+    elif judged.reward.failure == "infrastructure":
+        try:
+            client().ping()
+        except SandboxFault as fault:
+            raise RunStopped(f"{fault}; {again}") from fault
+        except OSError as error:
+            raise RunStopped(f"the Docker engine does not answer: start it; {again}") from error

@@ -110,9 +110,12 @@ class RunStore:
         for name, content in files.items():
             (unfinished / name).write_bytes(content)
         (unfinished / "reward.json").write_bytes(reward.model_dump_json(indent=1).encode() + b"\n")
+        replaced = place.with_name(f".{attempt}.replaced.unfinished")
         if place.exists():
-            shutil.rmtree(place)
+            # Removing file by file would show half an attempt to whoever is killed or reads in between.
+            place.replace(replaced)
         unfinished.replace(place)
+        shutil.rmtree(replaced, ignore_errors=True)
         self.append("attempt", task_id=task_id, attempt=attempt, valid=reward.valid, resolved=reward.resolved)
         with self._events:
             self.finished[(task_id, attempt)] = reward.valid
