@@ -86,10 +86,10 @@ def ratio_score(ratio: float, target: float) -> float:
 
 
 def hierarchy_score(sizes: Sizes) -> float | None:
-    """Mean over title : body and body : note of what exists; None where the page has only one kind."""
+    """Product over title : body and body : note of what exists; None where the page has only one kind."""
     if sizes.title is None or not sizes.body:
         return None
-    scores = [ratio_score(sizes.title / sizes.body, TITLE / BODY)]
+    score = ratio_score(sizes.title / sizes.body, TITLE / BODY)
     if sizes.note:
-        scores.append(ratio_score(sizes.body / sizes.note, BODY / NOTE))
-    return round(sum(scores) / len(scores), 6)
+        score *= ratio_score(sizes.body / sizes.note, BODY / NOTE)
+    return round(score, 6)

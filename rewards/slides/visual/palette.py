@@ -64,7 +64,7 @@ class Palette:
 
 
 def background(picture: Picture) -> NDArray[np.bool_]:
-    """(height, width) True where the page's ground shows: smooth and at the border, or smooth and large."""
+    """(height, width) True where the page's ground shows: smooth, and at the border, large, or under text."""
     page = picture.ink.astype(np.int16)
     across = np.abs(np.diff(page, axis=1)).max(axis=2) <= SMOOTH_STEP
     down = np.abs(np.diff(page, axis=0)).max(axis=2) <= SMOOTH_STEP
@@ -78,6 +78,9 @@ def background(picture: Picture) -> NDArray[np.bool_]:
     along = np.bincount(edge, minlength=count + 1)
     # A bar at the rim is ink; what runs along a fifth of the rim and fills some room is ground.
     ground |= (along >= 0.2 * edge.size) & (sizes >= 0.06 * smooth.size)
+    # What text stands on is a surface: a card, a band, a table's row.
+    under = np.bincount(labels[picture.text_difference > 24], minlength=count + 1)
+    ground |= (under >= 40) & (sizes >= 0.01 * smooth.size)
     ground[0] = False
     kept: NDArray[np.bool_] = ground[labels]
     # A step marks the pixel after it, so the ground's first pixel behind each shape has to be won back.
