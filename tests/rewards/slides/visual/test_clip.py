@@ -1,4 +1,4 @@
-"""CLIP through open_clip: a real checkpoint file, trained and saved here, is loaded and used; nothing random scores."""
+"""CLIP through open_clip: a real checkpoint, trained and saved here, is used; nothing random scores."""
 
 import json
 from pathlib import Path
@@ -97,7 +97,7 @@ def test_without_trained_weights_there_is_no_number(spec: str, words: str) -> No
 
 def test_broken_checkpoints_are_said(tmp_path: Path) -> None:
     (tmp_path / "lone.pt").write_bytes(b"x")
-    with pytest.raises(ClipUnavailable, match="lone.json"):
+    with pytest.raises(ClipUnavailable, match=r"lone\.json"):
         load_clip(str(tmp_path / "lone.pt"))
     (tmp_path / "lone.json").write_text(json.dumps(CONFIG))
     with pytest.raises(ClipUnavailable, match="could not be loaded"):

@@ -1,6 +1,6 @@
 """Palette, contrast and type hierarchy on synthetic pages whose answers are known.
 
-Golden numbers: WCAG 2.2's own examples (black on white 21 : 1; #777777 on white 4.48 : 1, as the WCAG techniques and
+Golden numbers: WCAG 2.2 (black on white 21 : 1; #777777 on white 4.48 : 1, as its techniques and
 WebAIM give it) and coloraide, an independent colour library.
 """
 
@@ -42,8 +42,8 @@ def capture(page: Image.Image, ink: Image.Image, nodes: tuple[Node, ...] = ()) -
     root = node(0, "section", "", 16, Rect(0, 0, page.width, page.height), parent=-1)
     return PageCapture(
         index=1, entry="d.html", width=page.width, height=page.height, natural_width=page.width,
-        natural_height=page.height, nodes=(root, *nodes), root=0, png=png(page), ink_png=png(ink), later_png=None,
-        shown="native", frame="viewport",
+        natural_height=page.height, nodes=(root, *nodes), root=0, png=png(page), ink_png=png(ink),
+        later_png=None, shown="native", frame="viewport",
     )  # fmt: skip
 
 
@@ -93,9 +93,8 @@ def test_text_without_ink_is_not_told() -> None:
 
 
 def test_large_and_bold_text_needs_less() -> None:
-    assert [contrast.needed_ratio(*each) for each in ((23.9, "400"), (24, "400"), (19, "700"), (18, "700"))] == [
-        4.5, 3.0, 3.0, 4.5,
-    ]  # fmt: skip
+    sizes = ((23.9, "400"), (24, "400"), (19, "700"), (18, "700"))
+    assert [contrast.needed_ratio(*each) for each in sizes] == [4.5, 3.0, 3.0, 4.5]
 
 
 def ink_page(boxes: list[tuple[str, int]], ground: str = "#ffffff") -> PageCapture:
@@ -135,8 +134,8 @@ def test_gradient_does_not_hide_a_single_colour() -> None:
     image = Image.fromarray(np.ascontiguousarray(ground))
     draw = ImageDraw.Draw(image)
     for place in range(80):
-        draw.rectangle((40 + place % 20 * 28, 40 + place // 20 * 60, 55 + place % 20 * 28, 60 + place // 20 * 60),
-                       fill="#101010")  # fmt: skip
+        x, y = 40 + place % 20 * 28, 40 + place // 20 * 60
+        draw.rectangle((x, y, x + 15, y + 20), fill="#101010")
     found = read(capture(image, image))
     assert found.main_share > 0.95 and (palette.main_colour_score(found) or 1) < 0.5
 
