@@ -14,14 +14,14 @@ from platformdirs import user_cache_path
 
 from sandboxes.images import build_image, ensure_base, image_exists
 from sandboxes.sandbox import RUN_LABEL
-from tasks.git import Repository
+from tasks.git import Repository, TreeEntry
 from tasks.languages.language import EnvironmentRecipe, Language
 from tasks.task import ImageRecipe
 
 WORKDIR = "/testbed"
 AGENT = "agent"
 _TREE = "/tmp/patchdeck-tree.tar"
-_LAYOUT = 4
+_LAYOUT = 5
 """Raised whenever what stands around the recipe's commands changes, so that older images are not used."""
 BUILD_TIMEOUT_S = 1200.0
 
@@ -52,7 +52,7 @@ def tree_archive(repository: Repository, commit: str) -> bytes:
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:
         for entry, content in zip(files, repository.blobs(e.object_id for e in files), strict=True):
-            member = tarfile.TarInfo(entry.path)
+            member = _member(entry)
             if entry.mode == "120000":
                 member.type = tarfile.SYMTYPE
                 member.linkname = content.decode("utf-8", "surrogateescape")
@@ -63,10 +63,17 @@ def tree_archive(repository: Repository, commit: str) -> bytes:
                 archive.addfile(member, io.BytesIO(content))
         for entry in entries:
             if entry.mode == "160000":
-                member = tarfile.TarInfo(entry.path)
+                member = _member(entry)
                 member.type, member.mode = tarfile.DIRTYPE, 0o755
                 archive.addfile(member)
     return out.getvalue()
+
+
+def _member(entry: TreeEntry) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(entry.path)
+    # A fixed time gives equal bytes; wheels can't hold one before 1980.
+    member.mtime = 946684800
+    return member
 
 
 def build_instance(

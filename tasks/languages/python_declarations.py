@@ -8,40 +8,24 @@ import ast
 import configparser
 import re
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import InvalidSpecifier
-from packaging.version import InvalidVersion, Version
-
 from tasks.languages.language import ReadFile
+from tasks.languages.python_requirements import (
+    TextOf,
+    cleaned,
+    is_test_requirements,
+    plain_lines,
+    requirement_lines,
+)
 
 Toml: TypeAlias = "dict[str, Toml] | list[Toml] | str | int | float | bool"
-
-TextOf: TypeAlias = Callable[[str], str]
 
 _TEST_WORDS = frozenset(
     {"test", "tests", "testing", "dev", "develop", "development", "pytest", "unittest", "unittests", "ci"}
 )
-_REQUIREMENT_FILE = re.compile(
-    r"^(?:(?:requirements?|reqs|deps)(?:[/._-].*)?|tests?/requirements?.*|.*[-_.]requirements)\.(?:txt|in|pip)$"
-)
-_FOR_TESTS = re.compile(r"(?:^|[/._-])(?:tests?|testing|dev|develop|development|ci)(?:[/._-]|$)")
-_NOT_FOR_TESTS = re.compile(
-    r"(?:^|[/._-])(?:docs?|rtd|lint\w*|style|build|release|publish|optional|bench\w*)(?:[/._-]|$)"
-)
-# Tools that check style, build documents or publish: a test suite runs without them, and they are most of
-# what a development list installs.
-_TOOLING = re.compile(
-    r"^(?:sphinx(?:$|[-_].*)|sphinxcontrib[-_.].*|furo|shibuya|alabaster|mkdocs.*|pydocstyle|doc8|numpydoc|"
-    r"black|flake8.*|ruff|mypy|pyright|pylint|isort|autopep8|yapf|bandit|pre[-_]commit|pep8|pyflakes|pycodestyle|"
-    r"tox.*|nox|hatch|build|twine|bump.*version|codecov|coveralls|python-coveralls|zest\.releaser|check-manifest|"
-    r"wheel|pip|setuptools|uv|poetry|pdm|flit|invoke|ipython|ipdb|pudb|cogapp|towncrier|commitizen|safety)$",
-    re.IGNORECASE,
-)
-_OLDEST_PYTEST = Version("7.0")
 
 
 @dataclass(frozen=True)
@@ -75,18 +59,18 @@ def declared(paths: list[str], read: ReadFile) -> Declared:
     lines += _from_pyproject(project)
     setup_cfg = _ini(text("setup.cfg"))
     extras_cfg = setup_cfg.get("options.extras_require", {})
-    lines += [line for name in _test_words(extras_cfg) for line in _lines(extras_cfg[name])]
-    lines += _lines(setup_cfg.get("options", {}).get("tests_require", ""))
+    lines += [line for name in _test_words(extras_cfg) for line in plain_lines(extras_cfg[name])]
+    lines += plain_lines(setup_cfg.get("options", {}).get("tests_require", ""))
     extras_py, lines_py = _from_setup_py(text("setup.py"))
     extras += extras_py
     lines += lines_py
     lines += _from_tox(_ini(text("tox.ini")), text)
-    for path in sorted(p for p in paths if _is_test_requirements(p)):
-        lines += _requirement_lines(path, text, set())
+    for path in sorted(p for p in paths if is_test_requirements(p)):
+        lines += requirement_lines(path, text, set())
     return Declared(
         installable="setup.py" in present or _is_installable(project, setup_cfg),
         extras=tuple(sorted(set(extras))),
-        requirements=tuple(dict.fromkeys(_cleaned(lines))),
+        requirements=tuple(dict.fromkeys(cleaned(lines))),
         build_requirements=tuple(dict.fromkeys(build)),
         paths=tuple(dict.fromkeys(used)),
     )
@@ -101,16 +85,6 @@ def _is_installable(project: dict[str, Toml], setup_cfg: dict[str, dict[str, str
         or "flit" in tools
         or "name" in setup_cfg.get("metadata", {})
     )
-
-
-def _is_test_requirements(path: str) -> bool:
-    lowered = path.lower()
-    if lowered.count("/") > 1 or not _REQUIREMENT_FILE.match(lowered):
-        return False
-    stem = lowered.rsplit(".", 1)[0]
-    if _NOT_FOR_TESTS.search(stem):
-        return False
-    return stem in {"requirements", "requirements/base", "requirements/main"} or bool(_FOR_TESTS.search(stem))
 
 
 def _from_pyproject(project: dict[str, Toml]) -> list[str]:
@@ -254,83 +228,23 @@ def _from_setup_py(source: str) -> tuple[list[str], list[str]]:
 def _spelled(found: object) -> list[str] | None:
     if isinstance(found, list | tuple):
         return [str(entry) for entry in found]
-    return _lines(found) if isinstance(found, str) else None
+    return plain_lines(found) if isinstance(found, str) else None
 
 
 def _from_tox(tox: dict[str, dict[str, str]], text: TextOf) -> list[str]:
     lines = []
-    for line in _lines(tox.get("testenv", {}).get("deps", "")):
+    for line in plain_lines(tox.get("testenv", {}).get("deps", "")):
         if reference := re.fullmatch(r"\{\[(.+?)\](\w+)\}", line):
-            lines += _lines(tox.get(reference[1], {}).get(reference[2], ""))
+            lines += plain_lines(tox.get(reference[1], {}).get(reference[2], ""))
         elif included := re.match(r"-r\s*(?:\{toxinidir\}/)?(\S+)", line):
-            lines += _requirement_lines(included[1], text, set())
+            lines += requirement_lines(included[1], text, set())
         elif not re.match(r"[\w!,{}-]+\s*:", line) and "{" not in line:
             lines.append(line)
     return lines
 
 
-def _requirement_lines(path: str, text: TextOf, seen: set[str]) -> list[str]:
-    """A requirement file's lines with the files it includes; options are left out, constraints too."""
-    if path in seen:
-        return []
-    seen.add(path)
-    folder = path.rpartition("/")[0]
-    lines: list[str] = []
-    for line in _lines(text(path).replace("\\\n", " ")):
-        if included := re.match(r"(?:-r|--requirement)[\s=]*(\S+)", line):
-            inner = f"{folder}/{included[1]}" if folder else included[1]
-            lines += _requirement_lines(_normal(inner), text, seen)
-        elif not line.startswith("-"):
-            lines.append(re.split(r"\s--hash", line)[0].strip())
-    return lines
-
-
-def _normal(path: str) -> str:
-    parts: list[str] = []
-    for part in path.split("/"):
-        if part == ".." and parts:
-            parts.pop()
-        elif part not in {".", ".."}:
-            parts.append(part)
-    return "/".join(parts)
-
-
-def _cleaned(lines: Iterable[str]) -> Iterable[str]:
-    """Lines that pip can take from an index: tooling dropped, a pytest too old for Python 3.11 unpinned."""
-    for line in lines:
-        try:
-            requirement = Requirement(line)
-        except (InvalidRequirement, InvalidSpecifier, InvalidVersion):
-            continue
-        if _TOOLING.match(requirement.name) or requirement.url:
-            continue
-        if requirement.name.lower() == "pytest" and _caps_below(requirement, _OLDEST_PYTEST):
-            requirement.specifier = type(requirement.specifier)()
-        yield str(requirement)
-
-
-def _caps_below(requirement: Requirement, oldest: Version) -> bool:
-    """True where no release from `oldest` on can satisfy the requirement."""
-    return any(
-        spec.operator in {"==", "<", "<=", "~=", "==="} and _version(spec.version) < oldest
-        for spec in requirement.specifier
-    )
-
-
-def _version(text: str) -> Version:
-    try:
-        return Version(text.removesuffix(".*"))
-    except InvalidVersion:
-        return Version("0")
-
-
 def _test_words(names: Iterable[str]) -> list[str]:
     return [name for name in names if name.lower() in _TEST_WORDS]
-
-
-def _lines(block: str) -> list[str]:
-    stripped = (re.sub(r"(^|\s)#.*$", "", line).strip() for line in block.splitlines())
-    return [line for line in stripped if line]
 
 
 def _strings(value: "Toml | None") -> list[str]:

@@ -62,7 +62,7 @@ class Display:
             self._steps.pop(commit.id, None)
             self._counts["environments"] += update.outcome.environment_built
             self._counts["validated"] += update.outcome.validated
-            self._console.print(_line(update.outcome))
+            self._console.print(_line(update.outcome), soft_wrap=True)
             self._progress.advance(self._bar)
         running = ", ".join(f"{commit_id[:7]} {step}" for commit_id, step in sorted(self._steps.items()))
         counts = f"{self._counts['environments']} built, {self._counts['validated']} validated"

@@ -222,5 +222,6 @@ class Miner:
 def _reason(log: str) -> str:
     """The line of a build's log that says most about why it failed."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
-    telling = [line for line in lines if re.match(r"(?:ERROR|error|fatal|\w*Error)\b", line)]
+    raised = [line for line in lines if re.match(r"[\w.]*(?:Error|Exception): ", line)]
+    telling = raised or [line for line in lines if re.match(r"(?:ERROR|error|fatal)\b", line)]
     return (telling[-1] if telling else lines[-1] if lines else "it printed nothing")[:300]
