@@ -1,0 +1,180 @@
+"""The patch from an image's tree to the tree that the work left, made on the host from bytes alone."""
+
+import hashlib
+import os
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from sandboxes.sandbox import SandboxFault
+from sandboxes.tree import SYMLINK, BaseTree, File, describe, members
+
+BY_PRODUCTS = (
+    "__pycache__/",
+    "*.py[co]",
+    ".pytest_cache/",
+    ".mypy_cache/",
+    ".ruff_cache/",
+    ".hypothesis/",
+    ".coverage",
+    ".coverage.*",
+    "*.egg-info/",
+    ".tox/",
+    ".nox/",
+)
+"""What running Python code leaves behind; never part of a patch, whatever the repository ignores."""
+
+
+class TreeTooLarge(SandboxFault):
+    """The work claims a tree larger than its disk limit allows, by holes in files."""
+
+
+def tree_patch(base: BaseTree, chunks: Iterator[bytes], room: int) -> bytes:
+    """A git patch (full index, binary, no renames) from base to the engine's archive of the tree as it is now.
+
+    New files that the base's own `.gitignore` files or BY_PRODUCTS name are left out; the work's own ignore rules,
+    attributes and configuration have no say. Repositories inside the tree count as plain files without their
+    `.git`. room: bytes that regular files may claim together. Raises TreeTooLarge.
+    """
+    with tempfile.TemporaryDirectory(prefix="patchdeck-difference-") as folder:
+        blobs = Path(folder) / "blobs"
+        blobs.mkdir()
+        new: dict[str, File] = {}
+        claimed = 0
+        for path, member, content in members(chunks):
+            claimed += member.size if member.isreg() else 0
+            if claimed > room:
+                raise TreeTooLarge(f"the tree claims more than its limit of {room >> 20} MiB at {path}")
+            digest = None
+            if content is not None:
+                digest = _store(content, blobs, base.files.get(path))
+            if entry := describe(path, member, digest, new):
+                new[path] = entry
+                if entry.mode == SYMLINK:
+                    (blobs / entry.digest).write_bytes(os.fsencode(member.linkname))
+        changed = {p for p in base.files.keys() | new.keys() if base.files.get(p) != new.get(p)}
+        changed -= _ignored(base, changed, Path(folder))
+        if not changed:
+            return b""
+        _store_base(base, changed, blobs)
+        return _git_patch(
+            [
+                {path: base.files[path] for path in changed if path in base.files},
+                {path: new[path] for path in changed if path in new},
+            ],
+            blobs,
+            Path(folder),
+        )
+
+
+def _store(content: IO[bytes], blobs: Path, known: File | None) -> str:
+    """Digest of one file; its bytes are kept unless they are what the base holds at the same path."""
+    digest = hashlib.sha256()
+    partial = blobs / "partial"
+    with partial.open("wb") as kept:
+        while part := content.read(1 << 20):
+            digest.update(part)
+            kept.write(part)
+    name = digest.hexdigest()
+    if known is not None and known.digest == name:
+        partial.unlink()
+    else:
+        partial.replace(blobs / name)
+    return name
+
+
+def _store_base(base: BaseTree, paths: set[str], blobs: Path) -> None:
+    wanted = {base.files[path].digest for path in paths if path in base.files}
+    wanted = {digest for digest in wanted if not (blobs / digest).exists()}
+    if not wanted:
+        return
+    with tarfile.open(base.archive, errors="surrogateescape") as archive:
+        for member in archive:
+            path = member.name
+            entry = base.files.get(path)
+            if entry is None or entry.digest not in wanted:
+                continue
+            content = archive.extractfile(member) if member.isreg() else None
+            if content is not None:
+                (blobs / entry.digest).write_bytes(content.read())
+            elif member.issym():
+                (blobs / entry.digest).write_bytes(os.fsencode(member.linkname))
+
+
+def _ignored(base: BaseTree, changed: set[str], folder: Path) -> set[str]:
+    """Those of the changed paths that count for nothing: by-products, and new files that the base ignores."""
+    if not changed:
+        return set()
+    by_products = folder / "by-products"
+    by_products.write_text("\n".join(BY_PRODUCTS) + "\n")
+    rules = folder / "rules"
+    (rules / ".git").mkdir(parents=True)
+    _git(["init", "-q", "."], rules)
+    named = _check_ignore(rules, changed, by_products)
+    with tarfile.open(base.archive, errors="surrogateescape") as archive:
+        for member in archive:
+            if member.isreg() and member.name.rpartition("/")[2] == ".gitignore" and member.name in base.files:
+                content = archive.extractfile(member)
+                target = rules / member.name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content.read() if content else b"")
+    return named | _check_ignore(rules, {path for path in changed if path not in base.files}, None)
+
+
+def _check_ignore(rules: Path, paths: set[str], excludes: Path | None) -> set[str]:
+    if not paths:
+        return set()
+    settings = ["-c", f"core.excludesFile={excludes or '/dev/null'}"]
+    listed = b"\0".join(os.fsencode(path) for path in sorted(paths)) + b"\0"
+    answer = _git([*settings, "check-ignore", "--no-index", "-z", "--stdin"], rules, listed, allowed=(0, 1))
+    return {os.fsdecode(path) for path in answer.split(b"\0") if path}
+
+
+def _git_patch(trees: list[dict[str, File]], blobs: Path, folder: Path) -> bytes:
+    repository = folder / "repository.git"
+    _git(["init", "-q", "--bare", str(repository)], folder)
+    script = folder / "import"
+    with script.open("wb") as out:
+        for number, tree in enumerate(trees):
+            out.write(b"commit refs/heads/t%d\ncommitter p <p@p> 0 +0000\ndata 0\n" % number)
+            out.write(b"deleteall\n")
+            for path, entry in sorted(tree.items()):
+                content = (blobs / entry.digest).read_bytes()
+                out.write(b"M %s inline %s\n" % (entry.mode.encode(), _quoted(path)))
+                out.write(b"data %d\n" % len(content))
+                out.write(content)
+                out.write(b"\n")
+    with script.open("rb") as source:
+        _git(["-c", "core.compression=0", "fast-import", "--quiet"], repository, source)
+    plain = ["-c", "core.quotePath=true", "-c", "core.attributesFile=/dev/null", "-c", "diff.algorithm=myers"]
+    options = ["-p", "-r", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv"]
+    return _git([*plain, "diff-tree", *options, "refs/heads/t0", "refs/heads/t1"], repository)
+
+
+def _quoted(path: str) -> bytes:
+    raw = os.fsencode(path)
+    return b'"' + raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
+
+
+def _git(
+    arguments: list[str], folder: Path, given: bytes | IO[bytes] = b"", *, allowed: tuple[int, ...] = (0,)
+) -> bytes:
+    """Run git so that nothing of the user's or the machine's configuration has a say. Raises SandboxFault."""
+    env = {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": str(folder),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "LC_ALL": "C",
+    }
+    source = {"input": given} if isinstance(given, bytes) else {"stdin": given}
+    done = subprocess.run(["git", *arguments], cwd=folder, env=env, capture_output=True, check=False, **source)  # type: ignore[call-overload]
+    if done.returncode not in allowed:
+        said = done.stderr.decode("utf-8", "backslashreplace").strip()
+        raise SandboxFault(f"git {arguments[0]} failed while the work's tree was compared: {said}")
+    return bytes(done.stdout)

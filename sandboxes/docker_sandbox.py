@@ -1,0 +1,302 @@
+"""A sandbox in a Docker container: read-only image, size-limited memory file systems for what the work writes."""
+
+import io
+import secrets
+import tarfile
+import threading
+import time
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any, cast
+
+from sandboxes.difference import tree_patch
+from sandboxes.duplex import CommandDuplex
+from sandboxes.engine import client
+from sandboxes.faults import lost, translated
+from sandboxes.owner import this_process
+from sandboxes.running import Running
+from sandboxes.sandbox import (
+    OWNER_LABEL,
+    RUN_LABEL,
+    ExecResult,
+    ImageMissing,
+    SandboxFault,
+    SandboxLost,
+    SandboxSpec,
+)
+from sandboxes.stream import EngineStream
+from sandboxes.tree import BaseTree, base_tree, members
+from sandboxes.users import resolve_user
+
+KIND_LABEL = "patchdeck.kind"
+CAPABILITIES = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID", "SYS_NICE", "SYS_PTRACE"]
+"""What root inside keeps: to hand files over, and for the guardian to read, outrank and end processes. The work's own
+user is not root and can gain none of them (no-new-privileges)."""
+
+_START_S = 30.0
+_END_S = 20.0
+_LINKS = 16
+
+
+class DockerSandbox:
+    """See sandboxes.sandbox.Sandbox. Safe to use from several threads."""
+
+    spec: SandboxSpec
+
+    def __init__(self, spec: SandboxSpec, container: str, user: tuple[int, int], tree: BaseTree) -> None:
+        self.spec = spec
+        self.container = container
+        self._user = user
+        self._tree = tree
+        self._guardian: EngineStream | None = None
+        self._ending = threading.Lock()
+        self._closed = False
+
+    def exec(
+        self,
+        argv: list[str],
+        *,
+        timeout_s: float = 60.0,
+        stdin: bytes | None = None,
+        env: dict[str, str] | None = None,
+        workdir: str | None = None,
+        user: str | None = None,
+    ) -> ExecResult:
+        running = self._start(argv, stdin is not None, env, workdir, user)
+        return running.finish(stdin, timeout_s, self.spec.limits.output_mb << 20, self._end)
+
+    def spawn(self, argv: list[str], *, user: str | None = None) -> CommandDuplex:
+        return CommandDuplex(self._start(argv, True, None, None, user), self._end)
+
+    def read(self, path: str) -> bytes:
+        import docker.errors
+
+        place = str(PurePosixPath(self.spec.workdir) / path)
+        for _ in range(_LINKS):
+            try:
+                with translated(f"reading {path}"):
+                    try:
+                        chunks, stat = client().api.get_archive(self.container, place)
+                    except docker.errors.NotFound as error:
+                        if "No such container:" in str(error.explanation) and "path" not in str(error.explanation):
+                            raise
+                        raise _Absent from error
+                    # The size that the file claims may be a hole of exabytes: never read beyond the disk limit.
+                    if int(stat.get("size", 0)) > (self.spec.limits.disk_mb + self._tree.size_mb) << 20:
+                        chunks.close()
+                        raise FileNotFoundError(f"{path} claims more bytes than the sandbox may hold")
+                    for _, member, content in members(cast("Iterator[bytes]", chunks), single=True):
+                        if content is not None:
+                            return content.read()
+                        if not member.issym():
+                            raise FileNotFoundError(f"{path} is not a regular file")
+                        place = str(PurePosixPath(place).parent / member.linkname)
+                        break
+            except _Absent:
+                raise FileNotFoundError(path) from None
+            finally:
+                _close(locals().get("chunks"))
+        raise FileNotFoundError(f"{path} leads through too many symbolic links")
+
+    def write(self, path: str, content: bytes, *, mode: int = 0o644) -> None:
+        """Write one file as the sandbox's user, its missing folders made. Only below the workdir and /tmp."""
+        import docker.errors
+
+        place = PurePosixPath(self.spec.workdir) / path
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
+            member = tarfile.TarInfo(place.name)
+            member.size, member.mode, member.mtime = len(content), mode, int(time.time())
+            member.uid, member.gid = self._user
+            archive.addfile(member, io.BytesIO(content))
+        with translated(f"writing {path}"):
+            try:
+                client().api.put_archive(self.container, str(place.parent), packed.getvalue())
+                return
+            except docker.errors.NotFound:
+                made = self.exec(["mkdir", "-p", "--", str(place.parent)], workdir="/")
+            if made.exit_code != 0:
+                raise SandboxFault(f"cannot make {place.parent} in the sandbox: {made.text.strip()}")
+            client().api.put_archive(self.container, str(place.parent), packed.getvalue())
+
+    def tree_difference(self) -> bytes:
+        with translated("reading the tree"):
+            chunks, _ = client().api.get_archive(self.container, self.spec.workdir)
+            try:
+                room = (self.spec.limits.disk_mb + self._tree.size_mb) << 20
+                return tree_patch(self._tree, cast("Iterator[bytes]", chunks), room)
+            finally:
+                _close(chunks)
+
+    def close(self) -> None:
+        """Remove the container and what it wrote. Once is enough; an engine that is gone is no error here."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._guardian is not None:
+            self._guardian.close()
+        try:
+            remove_container(self.container)
+        except SandboxLost:
+            return
+
+    def __enter__(self) -> "DockerSandbox":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _start(
+        self, argv: list[str], stdin: bool, env: dict[str, str] | None, workdir: str | None, user: str | None
+    ) -> Running:
+        token = secrets.token_hex(16)
+        with translated(f"running {argv[0]}"):
+            api = client().api
+            command = api.exec_create(
+                self.container,
+                argv,
+                stdin=stdin,
+                environment={**(env or {}), "PATCHDECK_COMMAND": f"{token}-end"},
+                workdir=workdir or self.spec.workdir,
+                user=user if user is not None else f"{self._user[0]}:{self._user[1]}",
+            )["Id"]
+            stream = EngineStream(api.exec_start(command, socket=True))
+        return Running(self.container, command, token, stream)
+
+    def _end(self, token: str) -> None:
+        """End every process of one command. Raises SandboxLost where the guardian does not answer."""
+        with self._ending:
+            guardian = self._guardian
+            try:
+                if guardian is None or guardian.ended:
+                    raise lost("ending a command")
+                guardian.send(f"end {token}\n".encode())
+                _await_line(guardian, f"ended {token}".encode(), _END_S)
+            except OSError as error:
+                raise lost("ending a command") from error
+
+    def _open(self) -> None:
+        """Start the guardian, then lay the image's tree into the empty workdir."""
+        with translated("starting the sandbox"):
+            api = client().api
+            streams = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+            self._guardian = EngineStream(api.attach_socket(self.container, streams))
+            api.start(self.container)
+            _await_line(self._guardian, b"ready", _START_S)
+            if self._tree.entries:
+                with self._tree.archive.open("rb") as archive:
+                    api.put_archive(self.container, self.spec.workdir, archive)
+
+
+def open_sandbox(spec: SandboxSpec) -> DockerSandbox:
+    """A running sandbox whose workdir holds the image's tree. Raises ImageMissing or another SandboxFault."""
+    import docker.errors
+    from docker.types import DriverConfig, Mount
+
+    if not spec.owner:
+        spec = spec.model_copy(update={"owner": this_process()})
+    with translated("looking for the image"):
+        try:
+            image = client().api.inspect_image(spec.image)
+        except docker.errors.NotFound as error:
+            raise ImageMissing(
+                f"the image {spec.image} is not on this engine: make it again with the command that built it "
+                "(`patchdeck setup` for a base, `patchdeck mine` for a task)"
+            ) from error
+    user = resolve_user(image["Id"], (image["Config"].get("User") or "") if spec.user is None else spec.user)
+    tree = base_tree(spec.image, image["Id"], spec.workdir, user)
+    labels = {OWNER_LABEL: spec.owner, RUN_LABEL: spec.run_id, KIND_LABEL: "sandbox"}
+    limits = spec.limits
+    # One budget in three places; /dev/shm and /tmp take their share from what the workdir may grow by.
+    shared_mb, scratch_mb = max(1, limits.disk_mb // 16), max(1, limits.disk_mb // 4)
+    workdir_mb = tree.size_mb + limits.disk_mb - scratch_mb - shared_mb
+
+    def memory_volume(target: str, size_mb: int, inodes: int, options: str) -> Any:
+        room = f"size={size_mb}m,nr_inodes={inodes},nosuid,nodev,{options}"
+        driver = DriverConfig("local", {"type": "tmpfs", "device": "tmpfs", "o": room})
+        return Mount(target, None, type="volume", labels=labels, driver_config=driver)
+
+    inodes = limits.disk_mb * 256
+    with translated("creating the sandbox"):
+        api = client().api
+        host_config = api.create_host_config(
+            network_mode=spec.network,
+            init=True,
+            read_only=True,
+            mounts=[
+                memory_volume(
+                    spec.workdir, workdir_mb, inodes + tree.entries, f"mode=755,uid={user[0]},gid={user[1]}"
+                ),
+                memory_volume("/tmp", scratch_mb, inodes, "mode=1777"),
+            ],
+            mem_limit=limits.memory_mb << 20,
+            memswap_limit=limits.memory_mb << 20,
+            shm_size=shared_mb << 20,
+            nano_cpus=int(limits.cpus * 1e9),
+            pids_limit=limits.pids,
+            cap_drop=["ALL"],
+            cap_add=CAPABILITIES,
+            security_opt=["no-new-privileges"],
+            log_config={"type": "none"},
+        )
+        container = api.create_container(
+            spec.image,
+            ["-c", _guardian_script(), "guardian", f"{user[0]}:{user[1]}"],
+            entrypoint=["/bin/sh"],
+            name=f"patchdeck-{spec.run_id[:40].strip('-_.') or 'run'}-{secrets.token_hex(6)}",
+            user="0:0",
+            working_dir="/",
+            environment={"HOME": "/tmp/home", **spec.env},
+            labels=labels,
+            stdin_open=True,
+            host_config=host_config,
+        )["Id"]
+    sandbox = DockerSandbox(spec, container, user, tree)
+    try:
+        sandbox._open()
+    except BaseException:
+        sandbox.close()
+        raise
+    return sandbox
+
+
+def remove_container(container: str) -> None:
+    """Remove a container with its volumes; one that is gone already is no error. Raises SandboxFault."""
+    import docker.errors
+
+    with translated("removing a container"):
+        try:
+            client().api.remove_container(container, force=True, v=True)
+        except docker.errors.NotFound:
+            return
+        except docker.errors.APIError as error:
+            # Somebody else, a reaper perhaps, is removing it at this moment.
+            if error.status_code != 409:
+                raise
+
+
+@cache
+def _guardian_script() -> str:
+    return (Path(__file__).parent / "guardian.sh").read_text()
+
+
+def _await_line(stream: EngineStream, wanted: bytes, wait_s: float) -> None:
+    """Read until a line is wanted. Raises SandboxLost where the stream ends or time passes first."""
+    deadline, received = time.monotonic() + wait_s, b""
+    while wanted not in received:
+        left = deadline - time.monotonic()
+        if left <= 0 or stream.ended:
+            said = received.decode("utf-8", "backslashreplace").strip()
+            raise SandboxLost(f"the sandbox's first process does not answer{': ' + said if said else ''}")
+        for _, body in stream.frames(left):
+            received += body
+
+
+def _close(chunks: Any) -> None:
+    if chunks is not None and hasattr(chunks, "close"):
+        chunks.close()
+
+
+class _Absent(Exception):
+    """No such path in the container."""

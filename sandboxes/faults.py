@@ -1,0 +1,47 @@
+"""What the engine's errors mean for a caller: one sentence each, under the classes of the Sandbox contract."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sandboxes.sandbox import ImageMissing, SandboxFault, SandboxLost
+
+
+class EngineMissing(SandboxFault):
+    """No Docker engine answers, or none can be installed or started here."""
+
+
+@contextmanager
+def translated(doing: str) -> Iterator[None]:
+    """Turn whatever docker-py raises inside into a SandboxFault whose sentence says what was being done."""
+    import docker.errors
+    import requests.exceptions
+
+    try:
+        yield
+    except docker.errors.ImageNotFound as error:
+        raise ImageMissing(f"the image is not on this engine ({doing}): {_words(error)}") from error
+    except docker.errors.APIError as error:
+        words = _words(error)
+        if "no space left on device" in words:
+            raise SandboxFault(
+                f"the engine's disk is full ({doing}): free room with `docker image prune` or on the host, "
+                "then run the same command again"
+            ) from error
+        if error.status_code in (404, 409):
+            raise SandboxLost(f"the container is gone or has stopped ({doing}): {words}") from error
+        raise SandboxFault(f"the Docker engine refused ({doing}): {words}") from error
+    except (requests.exceptions.RequestException, docker.errors.DockerException, OSError) as error:
+        raise lost(doing) from error
+
+
+def lost(doing: str) -> SandboxLost:
+    """The engine went away in the middle of something."""
+    return SandboxLost(
+        f"the Docker engine stopped answering ({doing}): start it again (`patchdeck setup` or "
+        "`systemctl start docker`) and run the same command, it goes on from here"
+    )
+
+
+def _words(error: Exception) -> str:
+    explanation = getattr(error, "explanation", None)
+    return " ".join(str(explanation or error).split())

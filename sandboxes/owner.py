@@ -1,0 +1,53 @@
+"""Which host process owns a container, written so that a later process can tell whether it still lives."""
+
+import os
+from functools import cache
+from pathlib import Path
+
+
+def this_process() -> str:
+    """pid:start:boot:pid-namespace:machine. The start time tells a process from a later one of the same pid."""
+    pid = os.getpid()
+    return f"{pid}:{_start_time(pid)}:{_place()}"
+
+
+def is_dead(owner: str) -> bool:
+    """True only where the owner certainly ended: a process of another machine or namespace is not ours to judge."""
+    pid, _, rest = owner.partition(":")
+    start, _, place = rest.partition(":")
+    boot, _, where = place.partition(":")
+    here_boot, _, here = _place().partition(":")
+    if not pid.isdigit() or not where:
+        return False
+    namespace, _, machine = where.partition(":")
+    here_namespace, _, here_machine = here.partition(":")
+    if machine != here_machine or not machine:
+        return False
+    if boot != here_boot:
+        return True
+    if namespace != here_namespace:
+        return False
+    return _start_time(int(pid)) != start
+
+
+def _start_time(pid: int) -> str:
+    """Ticks since boot at which the process started; empty where there is no such process or it is a zombie."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return ""
+    fields = stat[stat.rindex(b")") + 2 :].split()
+    return "" if fields[0] in (b"Z", b"X") else fields[19].decode()
+
+
+@cache
+def _place() -> str:
+    def line(path: str) -> str:
+        try:
+            return Path(path).read_text().strip()
+        except OSError:
+            return ""
+
+    namespace = os.readlink("/proc/self/ns/pid").strip("pid:[]")
+    machine = line("/etc/machine-id") or os.uname().nodename
+    return f"{line('/proc/sys/kernel/random/boot_id')}:{namespace}:{machine}"
