@@ -31,7 +31,7 @@ class KvCache:
         if prefix is not None and prefix.prefix is not None:
             raise ValueError("a prefix can't have a prefix of its own")
         self.shape = shape
-        self.prefix = prefix
+        self.prefix: KvCache | None = prefix
         self.own = 0
         self.keys, self.values = self._planes(room)
 

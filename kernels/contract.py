@@ -48,8 +48,8 @@ class Kernels(Protocol):
     ) -> torch.Tensor:
         """Rotate, remember and attend for the rows of all spans.
 
-        qkv (n, shape.row) holds queries, keys, values; cosine and sine are (n, head_dim / 2). Each span's cache must
-        have room; its new keys and values are written after its own ones, and its count stays as it was,
-        since all layers of a step write at the same place. Returns (n, heads * head_dim).
+        qkv (n, shape.row) holds queries, keys, values; cosine and sine are (n, head_dim / 2). The caches
+        must have room; new keys and values are written after a cache's own, and its count stays, since
+        all layers of a step write at the same place. Returns (n, heads * head_dim).
         """
         ...

@@ -51,7 +51,7 @@ class ReferenceKernels:
         layer: int,
     ) -> torch.Tensor:
         turned = qkv.view(len(qkv), -1, shape.head_dim)
-        queries, keys, values = turned.split((shape.heads, shape.kv_heads, shape.kv_heads), dim=1)
+        queries, keys, values = torch.split(turned, [shape.heads, shape.kv_heads, shape.kv_heads], dim=1)
         queries, keys = _rotate(queries, cosine, sine), _rotate(keys, cosine, sine)
         out = torch.empty(len(qkv), shape.heads, shape.head_dim)
         for span in spans:

@@ -11,7 +11,7 @@ from kernels.reference import ReferenceKernels
 
 
 def best_kernels(threads: int | None = None, report: Callable[[str], None] | None = None) -> Kernels:
-    """The C++ build where it compiles and loads, else the PyTorch reference, with one sentence to `report` once.
+    """The C++ build where it compiles and loads, else the PyTorch reference and one sentence to `report`.
 
     threads is at least 1; None means every core that this process may use.
     """

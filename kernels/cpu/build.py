@@ -1,7 +1,6 @@
 """Compiles the C++ sources once for this compiler and this CPU, and keeps the library in the user's cache."""
 
 import hashlib
-import os
 import platform
 import shutil
 import subprocess
@@ -14,7 +13,7 @@ from platformdirs import user_cache_path
 SOURCES = Path(__file__).parent / "source"
 UNITS = ("linear.cpp", "pointwise.cpp", "attention.cpp")
 COMPILERS = ("g++", "c++", "clang++")
-# Contraction is what lets one product and sum round once, in every loop alike; -w because GCC's own headers warn.
+# Contraction lets a product and its sum round once, in every loop alike; -w because GCC's own headers warn.
 FLAGS = ("-O3", "-march=native", "-std=c++20", "-ffp-contract=fast", "-fPIC", "-shared", "-pthread", "-w")
 COMPILE_SECONDS = 300
 
@@ -29,7 +28,7 @@ def find_compiler() -> str | None:
 
 
 def library(folder: Path | None = None) -> Path:
-    """The shared library for this machine, compiled if it is not there yet (some seconds). Raises NoCompiler."""
+    """The library for this machine, compiled if it is not there yet (some seconds). Raises NoCompiler."""
     compiler = find_compiler()
     if compiler is None:
         raise NoCompiler(
@@ -61,7 +60,7 @@ def _compile(compiler: str, target: Path) -> None:
                 f"{compiler} can't compile the kernels ({first}), so the model runs on PyTorch and slower: "
                 "install a g++ that knows C++20"
             )
-        os.replace(made, target)
+        made.replace(target)
 
 
 def _digest(compiler: str) -> str:

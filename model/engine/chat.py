@@ -1,4 +1,4 @@
-"""Messages to prompt text by the checkpoint's own template, in a sandbox: a template is code from a download."""
+"""Messages to prompt text by the checkpoint's own template, sandboxed: it is code from a download."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ class ChatTemplate:
     def render(
         self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] | None = None
     ) -> str:
-        """The prompt, ready for the assistant's turn. Tools reach the template; one that ignores them drops them."""
+        """The prompt, ready for the assistant's turn. A template that ignores tools drops them."""
         try:
             return self._template.render(
                 messages=[_plain(message) for message in messages],

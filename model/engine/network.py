@@ -50,7 +50,9 @@ class Network:
 
         Returns the normed hidden state of every token, float32 (total tokens, hidden), in the order of the parts.
         """
-        spans, ids, positions = [], [], []
+        spans: list[Span] = []
+        ids: list[int] = []
+        positions: list[int] = []
         for cache, tokens in parts:
             cache.make_room(len(tokens))
             spans.append(Span(len(ids), len(tokens), cache))

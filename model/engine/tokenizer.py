@@ -65,6 +65,7 @@ class TextTokenizer:
 
 
 def _build(vocabulary: Vocabulary) -> Tokenizer:
+    pre_tokenizer: pre_tokenizers.PreTokenizer
     if vocabulary.pre_tokenizer == "smollm":
         pre_tokenizer = pre_tokenizers.Sequence(
             [
