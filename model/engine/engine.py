@@ -1,8 +1,8 @@
 """The engine: one thread that owns the network and gives every request its turn.
 
 Each turn is one step of decoding for all running sequences, together with one piece of the oldest prompt,
-then one step of the oldest scoring job. New weights wait until nothing is in flight; what has not begun by then
-runs on them.
+then one step of the oldest scoring job. New weights wait until nothing is in flight; what begins later runs
+on them.
 """
 
 import queue
@@ -105,8 +105,8 @@ class Engine:
         total = len(request.prompt_ids) + request.max_tokens
         if total > self.config.context_length:
             raise RequestError(
-                f"the prompt has {len(request.prompt_ids)} tokens and max_tokens is {request.max_tokens}, but the "
-                f"model's context holds {self.config.context_length}: shorten the prompt or lower max_tokens"
+                f"the prompt has {len(request.prompt_ids)} tokens and max_tokens is {request.max_tokens}, but "
+                f"the model's context holds {self.config.context_length}: shorten it or lower max_tokens"
             )
         ticket = Ticket()
         self._put(_Generate(request, listener, ticket))
@@ -124,7 +124,7 @@ class Engine:
         """Take new weights once nothing is in flight. The future is their version. Raises CheckpointError."""
         if checkpoint.config != self.config or checkpoint.vocabulary.tokens != self.vocabulary.tokens:
             raise CheckpointError(
-                "the new weights are of another network or vocabulary: serve them with `patchdeck serve --weights`"
+                "the new weights are of another network or vocabulary: start a server of their own for them"
             )
         taken: Future[str] = Future()
         self._put(_Update(Network(checkpoint, self.kernels), taken))

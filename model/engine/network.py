@@ -48,7 +48,7 @@ class Network:
     def extend(self, parts: Sequence[tuple[KvCache, Sequence[int]]]) -> torch.Tensor:
         """Feed each cache its next token ids; the caches then hold them.
 
-        Returns the normed hidden state of every token, float32 (total tokens, hidden), in the order of the parts.
+        Returns every token's normed hidden state, float32 (total tokens, hidden), in the order of the parts.
         """
         spans: list[Span] = []
         ids: list[int] = []

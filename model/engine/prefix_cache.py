@@ -20,7 +20,7 @@ class TokenScore:
 
 @dataclass(frozen=True)
 class ScoredText:
-    """hidden holds the normed state of every token; scores[i] is for token i + 1. top is how many were asked for."""
+    """hidden is every token's normed state; scores[i] is of token i + 1, with `top` alternatives."""
 
     hidden: torch.Tensor
     scores: tuple[TokenScore, ...]

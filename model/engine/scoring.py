@@ -1,6 +1,6 @@
 """Log-probabilities of given texts, many at once: what they share is computed once.
 
-One text is the base; every other one only runs from where it leaves the base, all of them in one ragged batch over
+One text is the base; every other one only runs from where it leaves the base, all in one ragged batch over
 the base's keys and values. For candidate edits of one function that is the edit and what follows it.
 """
 

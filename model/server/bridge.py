@@ -7,7 +7,6 @@ from typing import Generic, TypeVar
 from model.engine.engine import Engine
 from model.engine.requests import Failed, GenerateRequest, Progress, Scored
 
-
 E = TypeVar("E")
 
 

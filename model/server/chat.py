@@ -15,7 +15,7 @@ from model.server.protocol import ChatRequest
 
 
 class ChatCompletion:
-    """One request on its way. Tools reach the chat template; SmolLM2's ignores them, so the model never sees them."""
+    """One request on its way. Tools go to the chat template; SmolLM2's ignores them: the model sees none."""
 
     def __init__(self, engine: Engine, template: ChatTemplate, request: ChatRequest, model: str) -> None:
         self.engine, self.request, self.model = engine, request, model

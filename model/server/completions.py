@@ -1,4 +1,4 @@
-"""/v1/completions: text or token ids in, text, ids and log-probabilities out; `echo` scores what was given."""
+"""/v1/completions: text or ids in; text, ids and log-probabilities out; `echo` scores what was given."""
 
 import asyncio
 import secrets

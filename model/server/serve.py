@@ -24,7 +24,7 @@ GRACE_SECONDS = 5
 def serve(
     host: str, port: int, *, weights: Path | None, name: str, threads: int | None, token: str | None
 ) -> None:
-    """Runs until SIGINT or SIGTERM. Prints one line with the URL once requests are answered. Raises ServeError."""
+    """Runs until SIGINT or SIGTERM. Prints one line with the URL when ready. Raises ServeError."""
     with _listen(host, port) as listener:
         checkpoint = load_checkpoint(weights or ensure_weights(_say))
         kernels = best_kernels(threads, _say)
@@ -62,7 +62,7 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Both signals end the server and the command ends with 0; uvicorn's own would raise them once more."""
+        """Both signals end the command with 0; uvicorn's own handling would raise them once more."""
         before = {
             number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)
         }
