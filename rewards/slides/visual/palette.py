@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from rewards.slides.visual.picture import Floats, Picture, coarse, coarse_lab
+from rewards.slides.visual.picture import Floats, Picture, coarse, coarse_lab, strongest
 
 MAIN_SHARE = 0.60
 SMOOTH_STEP = 6
@@ -66,8 +66,8 @@ class Palette:
 def background(picture: Picture) -> NDArray[np.bool_]:
     """(height, width) True where the page's ground shows: smooth, and at the border, large, or under text."""
     page = picture.ink.astype(np.int16)
-    across = np.abs(np.diff(page, axis=1)).max(axis=2) <= SMOOTH_STEP
-    down = np.abs(np.diff(page, axis=0)).max(axis=2) <= SMOOTH_STEP
+    across = strongest(np.abs(np.diff(page, axis=1))) <= SMOOTH_STEP
+    down = strongest(np.abs(np.diff(page, axis=0))) <= SMOOTH_STEP
     smooth = np.ones(page.shape[:2], dtype=bool)
     smooth[:, 1:] &= across
     smooth[1:, :] &= down
@@ -93,11 +93,12 @@ def read_palette(picture: Picture) -> Palette:
     """Cluster the ink in Lab. Pixels of an edge's blur are left out: they are mixtures, not colours."""
     ground = background(picture)
     index = coarse(picture.page)
-    colours = coarse_lab(index)
-    loudness = float(np.hypot(colours[..., 1], colours[..., 2]).mean())
+    table = coarse_lab()
+    chroma = np.hypot(table[:, 1], table[:, 2]).astype(np.float64)
+    loudness = float(np.bincount(index.ravel(), minlength=len(table)) @ chroma / index.size)
     ink = ~ground
     coverage = float(ink.mean())
-    core = ink & _unblurred(colours, ground)
+    core = ink & _unblurred(index, ground)
     counts = np.bincount(index[core if core.any() else ink], minlength=32768)
     total = int(counts.sum())
     if not total or not ground.any():
@@ -105,14 +106,14 @@ def read_palette(picture: Picture) -> Palette:
     return Palette(_cluster(counts, total), coverage, loudness)
 
 
-def _unblurred(colours: Floats, ground: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """True where no neighbour stands off from the nearest ground much further than the pixel does."""
+def _unblurred(index: NDArray[np.int32], ground: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """True where no neighbour stands off from the ground much further than the pixel does."""
     if not ground.any():
         return np.ones(ground.shape, dtype=bool)
-    rows, columns = np.nonzero(ground)
-    step = max(1, rows.size // 4096)
-    mean = np.median(colours[rows[::step], columns[::step]], axis=0)
-    distance = np.linalg.norm(colours - mean, axis=2)
+    table = coarse_lab()
+    seen = index[ground]
+    middle = np.median(table[seen[:: max(1, seen.size // 4096)]], axis=0)
+    distance = np.linalg.norm(table - middle, axis=1).astype(np.float32)[index]
     highest = ndimage.maximum_filter(distance, size=3)
     return np.asarray(distance >= highest - 10.0, dtype=bool)
 
@@ -124,7 +125,7 @@ def _cluster(counts: NDArray[np.intp], total: int) -> tuple[Ink, ...]:
     seeds: list[Floats] = []
     sums: list[NDArray[np.float64]] = []
     weights: list[int] = []
-    for colour, each in zip(coarse_lab(order.astype(np.int32)), counts[order].tolist(), strict=True):
+    for colour, each in zip(coarse_lab()[order], counts[order].tolist(), strict=True):
         if seeds:
             gaps = np.linalg.norm(np.array(seeds) - colour, axis=1)
             near = int(gaps.argmin())

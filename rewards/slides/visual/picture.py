@@ -2,7 +2,7 @@
 
 import io
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,15 @@ class Picture:
     page: Bytes
     ink: Bytes
 
-    @property
+    @cached_property
     def text_difference(self) -> NDArray[np.int16]:
         """(height, width) largest channel difference that the text makes."""
-        difference = np.abs(self.page.astype(np.int16) - self.ink.astype(np.int16))
-        return np.asarray(difference.max(axis=2), dtype=np.int16)
+        return strongest(np.abs(self.page.astype(np.int16) - self.ink.astype(np.int16)))
+
+
+def strongest(channels: NDArray[np.int16]) -> NDArray[np.int16]:
+    """(..., 3) to the largest of the three; numpy's own max over so short an axis is ten times slower."""
+    return np.maximum(np.maximum(channels[..., 0], channels[..., 1]), channels[..., 2])
 
 
 def read_picture(png: bytes, ink_png: bytes) -> Picture:
@@ -71,7 +75,7 @@ def lab(colour: NDArray[np.floating] | Bytes) -> Floats:
 
 
 @cache
-def _lab_table() -> Floats:
+def coarse_lab() -> Floats:
     """Lab of the middles of 32 levels a channel, (32768, 3): close enough to cluster by, and fast."""
     levels = np.arange(32, dtype=np.float32) * 8 + 4
     red, green, blue = np.meshgrid(levels, levels, levels, indexing="ij")
@@ -82,8 +86,3 @@ def coarse(colour: Bytes) -> NDArray[np.int32]:
     """Index of each pixel's colour among 32 levels a channel."""
     levels = (colour >> 3).astype(np.int32)
     return np.asarray((levels[..., 0] << 10) | (levels[..., 1] << 5) | levels[..., 2], dtype=np.int32)
-
-
-def coarse_lab(index: NDArray[np.int32]) -> Floats:
-    """Lab of coarse colours."""
-    return np.asarray(_lab_table()[index], dtype=np.float32)
