@@ -5,7 +5,7 @@ import re
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import typer
 
@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     from harness.agents.agent import Agent
     from harness.agents.controls import KnownPatch
     from harness.runs.request import RunRequest
+    from sandboxes.docker_sandbox import DockerSandbox
     from tasks.task import PatchTask
+
+
+class NoTerminal(RuntimeError):
+    """Nothing here can join a person's terminal to a sandbox."""
 
 
 class Shown(StrEnum):
@@ -191,7 +196,7 @@ def status_command(
         return
     from rich.console import Console
 
-    from harness.runs.display import table
+    from harness.runs.display import rates, table
 
     console = Console()
     console.print(
@@ -200,6 +205,7 @@ def status_command(
         highlight=False,
     )
     console.print(table(rewards, request.attempts))
+    console.print(rates(rewards, request.attempts), highlight=False)
 
 
 def shell_command(
@@ -212,9 +218,13 @@ def shell_command(
 
     The sandbox goes when you leave; nothing you change stays.
     """
+    import shutil
     import subprocess
 
     from tasks.workspace import open_workspace
+
+    if shutil.which("docker") is None:
+        raise NoTerminal("the shell needs Docker's own command line: install the package docker.io")
 
     task = _tasks(tasks, instance)[0][instance]
     with open_workspace(task, run_id="shell", show_tests=tests is Shown.shown) as sandbox:
@@ -222,7 +232,7 @@ def shell_command(
         user = ["--user", sandbox.spec.user] if sandbox.spec.user else []
         argv = ["bash", "-c", command] if command else ["bash"]
         place = ["--workdir", sandbox.spec.workdir]
-        name = sandbox.name
+        name = cast("DockerSandbox", sandbox).container
         done = subprocess.run(["docker", "exec", *terminal, *user, *place, name, *argv])
     raise typer.Exit(done.returncode)
 
@@ -262,16 +272,18 @@ def _go(
     else:
         from rich.console import Console
 
-        from harness.runs.display import table
+        from harness.runs.display import rates, table
 
         console = Console()
         console.print(table(done.rewards, done.request.attempts))
+        console.print(rates(done.rewards, done.request.attempts), highlight=False)
         console.print(
             f"{done.summary['resolved_instances']} of {done.summary['total_instances']} tasks resolved, "
             f"failing tests {request.tests}; `patchdeck report {request.run_id}"
             f"{'' if runs == Path('runs') else f' --runs {runs}'}` writes the report",
             highlight=False,
             markup=False,
+            soft_wrap=True,
         )
     if done.not_valid:
         typer.echo(

@@ -93,6 +93,7 @@ class Endpoint:
         return [
             self._call(
                 choice,
+                of_reply=reply.model_extra or {},
                 output=choice.text or "",
                 prompt=shown,
                 sampling=sampling,
@@ -132,6 +133,7 @@ class Endpoint:
         content = getattr(choice.logprobs, "content", None) or ()
         call = self._call(
             choice,
+            of_reply=reply.model_extra or {},
             output=choice.message.content or "",
             prompt=json.dumps(messages, ensure_ascii=False),
             sampling=sampling,
@@ -194,6 +196,7 @@ class Endpoint:
         self,
         choice: Any,
         *,
+        of_reply: dict[str, Any],
         output: str,
         prompt: str,
         sampling: Sampling,
@@ -203,7 +206,8 @@ class Endpoint:
         prompt_tokens: int,
         output_tokens: int,
     ) -> ModelCall:
-        extra = choice.model_extra or {}
+        # vLLM gives a conversation's prompt ids with the reply and a completion's with each choice.
+        extra = {**of_reply, **(choice.model_extra or {})}
         ids = tuple(extra.get("token_ids") or ())
         versions = tuple(extra.get("weight_versions") or ())
         agree = bool(ids) and len(ids) == len(log_probs)

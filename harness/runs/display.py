@@ -21,6 +21,11 @@ def outcome(reward: Reward) -> str:
     return "resolved" if reward.resolved else "unresolved"
 
 
+def _took(judged: Judged) -> str:
+    agent = f"agent {judged.episode.seconds:.1f} s"
+    return agent if judged.run is None else f"{agent}, tests {judged.run.seconds:.1f} s"
+
+
 @contextmanager
 def progress(total: int, done: int) -> Iterator[Watch]:
     """A bar on standard error, with a line for each attempt that ends."""
@@ -36,7 +41,7 @@ def progress(total: int, done: int) -> Iterator[Watch]:
             counts[what] += 1
             reason = judged.reward.failure_reason or judged.episode.exit_reason
             console.print(
-                f"[{colours[what]}]{what:10}[/] {key[0]} attempt {key[1]} [dim]{judged.episode.seconds:.1f} s"
+                f"[{colours[what]}]{what:10}[/] {key[0]} attempt {key[1]} [dim]{_took(judged)}"
                 f"{' · ' + escape(reason[:100]) if reason else ''}[/]",
                 highlight=False,
             )
@@ -46,7 +51,7 @@ def progress(total: int, done: int) -> Iterator[Watch]:
 
 
 def table(rewards: Mapping[AttemptKey, Reward], attempts: int) -> Table:
-    """A row a task, a column an attempt, and pass@1 (and pass@k) below."""
+    """A row a task, a column an attempt."""
     shown = Table("task", *(f"attempt {n}" for n in range(attempts)), box=None, pad_edge=False)
     marks = {
         "resolved": "[green]resolved[/]",
@@ -56,12 +61,16 @@ def table(rewards: Mapping[AttemptKey, Reward], attempts: int) -> Table:
     for task_id in sorted({task_id for task_id, _ in rewards}):
         cells = [rewards.get((task_id, n)) for n in range(attempts)]
         shown.add_row(task_id, *("" if cell is None else marks[outcome(cell)] for cell in cells))
+    return shown
+
+
+def rates(rewards: Mapping[AttemptKey, Reward], attempts: int) -> str:
+    """pass@1 and pass@k over the tasks, and the 95 % interval of one attempt's chance, in words."""
     figures = [
         f"pass@{k} {value:.0%}" for k in sorted({1, attempts}) if (value := pass_at(rewards, k)) is not None
     ]
     tried = [reward for reward in rewards.values() if reward.valid]
+    if not tried:
+        return "no attempt has a valid reward"
     low, high = wilson(sum(bool(reward.resolved) for reward in tried), len(tried))
-    if tried:
-        figures.append(f"95 % of attempts resolving: {low:.0%} to {high:.0%}")
-    shown.caption = "  ".join(figures)
-    return shown
+    return f"{', '.join(figures)}; 95 % interval of an attempt's share {low:.0%} to {high:.0%}"

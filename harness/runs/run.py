@@ -1,6 +1,7 @@
 """The run: every attempt that is not done yet, by a few workers, into the store."""
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from harness.agents.agent import Agent
@@ -93,20 +94,20 @@ def execute(
 
 def _end_sandboxes(run_id: str) -> None:
     """Remove the run's sandboxes under the attempts under way, so that none is waited for."""
-    from docker.errors import DockerException
-
+    from sandboxes.docker_sandbox import remove_container
     from sandboxes.engine import client
+    from sandboxes.faults import translated
 
-    try:
-        for container in client().containers.list(all=True, filters={"label": f"{RUN_LABEL}={run_id}"}):
-            container.remove(force=True, v=True)
-    except (SandboxFault, DockerException, OSError):
-        return  # the engine is gone, or the worker was faster; the next command reaps what is left
+    # Where the engine is gone, the next command reaps what is left.
+    with suppress(SandboxFault), translated("ending the sandboxes"):
+        for found in client().api.containers(all=True, filters={"label": f"{RUN_LABEL}={run_id}"}):
+            remove_container(found["Id"])
 
 
 def _still_there(endpoint: Endpoint | None, judged: Judged) -> None:
     """Raises RunStopped where the fault is not this attempt's alone: every other one would meet it too."""
     from sandboxes.engine import client
+    from sandboxes.faults import translated
 
     again = "the same command goes on from here"
     if judged.episode.exit_status == "endpoint" and endpoint is not None:
@@ -116,8 +117,7 @@ def _still_there(endpoint: Endpoint | None, judged: Judged) -> None:
             raise RunStopped(f"{fault}; {again}") from fault
     elif judged.reward.failure == "infrastructure":
         try:
-            client().ping()
+            with translated("asking whether it is there"):
+                client().ping()
         except SandboxFault as fault:
             raise RunStopped(f"{fault}; {again}") from fault
-        except OSError as error:
-            raise RunStopped(f"the Docker engine does not answer: start it; {again}") from error
