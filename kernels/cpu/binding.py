@@ -124,6 +124,8 @@ class CpuKernels:
         _whole_groups(shape.head_dim)
         qkv, cosine, sine = _floats(qkv), _floats(cosine), _floats(sine)
         listed = (_Span * len(spans))(*(_described(span) for span in spans))
+        # Held by a name: an address does not keep what it points to alive.
+        dimensions = _Shape(shape.heads, shape.kv_heads, shape.head_dim)
         out = torch.empty(len(qkv), shape.heads * shape.head_dim)
         self._c.attend(
             qkv.data_ptr(),
@@ -131,7 +133,7 @@ class CpuKernels:
             sine.data_ptr(),
             ctypes.addressof(listed),
             len(spans),
-            ctypes.addressof(_Shape(shape.heads, shape.kv_heads, shape.head_dim)),
+            ctypes.addressof(dimensions),
             layer,
             out.data_ptr(),
         )
