@@ -13,7 +13,8 @@ from pathlib import Path
 import typer
 
 RUN = "demo"
-DECKS = ("good-reveal", "bad-tiny-type", "bad-low-contrast")
+SAMPLE_DECKS = Path(__file__).parent / "sample" / "decks"
+DECKS = ("tides", "quarterly", "neon")
 FINISHED = "finished"
 
 
@@ -86,10 +87,8 @@ def demo_command(
 
 def score_decks(run: Path) -> None:
     """Score the sample's decks into the run, each under its own name."""
-    from patchdeck.sample import decks
-
     for name in DECKS:
-        patchdeck("score", str(decks.path(name)), "--out", str(run / "decks" / name))
+        patchdeck("score", str(SAMPLE_DECKS / name), "--out", str(run / "decks" / name))
 
 
 def patchdeck(*arguments: str, quiet: bool = False) -> None:
