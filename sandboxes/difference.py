@@ -105,22 +105,30 @@ def _store_base(base: BaseTree, paths: set[str], blobs: Path) -> None:
 
 
 def _ignored(base: BaseTree, changed: set[str], folder: Path) -> set[str]:
-    """Those of the changed paths that count for nothing: by-products, and new files that the base ignores."""
+    """Those of the changed paths that count for nothing: by-products, what the image's own `.git/info/exclude`
+    names, and new files that the base ignores."""
     if not changed:
         return set()
     by_products = folder / "by-products"
-    by_products.write_text("\n".join(BY_PRODUCTS) + "\n")
     rules = folder / "rules"
-    (rules / ".git").mkdir(parents=True)
+    rules.mkdir()
     _git(["init", "-q", "."], rules)
-    named = _check_ignore(rules, changed, by_products)
+    excluded = b""
     with tarfile.open(base.archive, errors="surrogateescape") as archive:
         for member in archive:
-            if member.isreg() and member.name.rpartition("/")[2] == ".gitignore" and member.name in base.files:
-                content = archive.extractfile(member)
+            content = archive.extractfile(member) if member.isreg() else None
+            if member.name == ".git/info/exclude" and content is not None:
+                excluded = content.read()
+            elif member.name.rpartition("/")[2] == ".gitignore" and member.name in base.files:
                 target = rules / member.name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content.read() if content else b"")
+    # Without the `.gitignore` files' say, since those leave tracked files alone.
+    by_products.write_bytes("\n".join(BY_PRODUCTS).encode() + b"\n" + excluded)
+    bare = folder / "no-rules"
+    bare.mkdir()
+    _git(["init", "-q", "."], bare)
+    named = _check_ignore(bare, changed, by_products)
     return named | _check_ignore(rules, {path for path in changed if path not in base.files}, None)
 
 

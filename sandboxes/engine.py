@@ -53,3 +53,22 @@ _NO_PERMISSION = (
     "no permission for the Docker engine's socket: add this user to the group `docker` "
     "(`usermod -aG docker $USER`, then log in anew) or run as root"
 )
+
+
+def ensure_engine(report: Report | None = None) -> None:
+    """See that an engine answers: one that is there, else Debian's docker.io installed and dockerd started.
+
+    Raises EngineMissing with one sentence where that can't be done here. Doing it twice changes nothing.
+    """
+    from sandboxes.daemon import provide_daemon
+
+    say = report or (lambda _message: None)
+    try:
+        client().ping()
+    except (EngineMissing, OSError) as error:
+        _clients.held = None
+        if isinstance(error, EngineMissing) and str(error) == _NO_PERMISSION:
+            raise
+        provide_daemon(say)
+        client()
+    say("answering")

@@ -12,7 +12,7 @@ from sandboxes.stream import EngineStream
 
 End = Callable[[str], None]
 
-_DRAIN_S = 5.0
+_DRAIN_S = 3.0
 _QUIET_S = 0.25
 _INTERVAL_S = 0.01
 
@@ -63,9 +63,6 @@ class Running:
                 deadline = drained
                 while not self.stream.ended and time.monotonic() < drained:
                     take(_QUIET_S)
-                    if self.exit_code() is not None:
-                        take(0.0)
-                        break
                 exit_code = None
             else:
                 exit_code = self._await_exit_code()

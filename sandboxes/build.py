@@ -1,0 +1,173 @@
+"""Images made by running commands on a base, one by one, with what the host lends only while it lasts."""
+
+import io
+import secrets
+import tarfile
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from sandboxes.docker_sandbox import KIND_LABEL, remove_container
+from sandboxes.engine import client
+from sandboxes.faults import translated
+from sandboxes.host_settings import BORROWED, CERTIFICATES, HostSettings, cleaning_command, host_settings
+from sandboxes.owner import this_process
+from sandboxes.running import Running
+from sandboxes.sandbox import OWNER_LABEL, RUN_LABEL, ExecResult, SandboxFault
+from sandboxes.stream import EngineStream
+
+_LOG_BYTES = 4 << 20
+_MEMORY = 4 << 30
+_PIDS = 2048
+
+
+@dataclass(frozen=True)
+class BuildResult:
+    """ok, and the image's tag; or the command that failed. log: every command and what it printed."""
+
+    ok: bool
+    image: str
+    failed_command: str
+    log: str
+
+
+def image_exists(tag: str) -> bool:
+    """Whether the engine holds the image. Raises SandboxFault where the engine doesn't say."""
+    import docker.errors
+
+    with translated(f"looking for the image {tag}"):
+        try:
+            client().api.inspect_image(tag)
+        except docker.errors.NotFound:
+            return False
+    return True
+
+
+def build_image(
+    base: str,
+    commands: list[str] | tuple[str, ...],
+    *,
+    tag: str,
+    files: dict[str, bytes] | None = None,
+    labels: dict[str, str] | None = None,
+    timeout_s: float = 1800.0,
+) -> BuildResult:
+    """Run commands as root in a container on base, with the network on, and commit it as tag.
+
+    files: path to content, laid before the first command. labels: of the image, and of the container while it
+    builds. The host's certificates, package indexes and proxies are there while commands run and stay in neither
+    the layer nor the configuration. A command that fails, or timeout_s for all of them together, is a BuildResult
+    that is not ok, and leaves nothing behind; a fault of the engine raises SandboxFault.
+    """
+    labels = dict(labels or {})
+    with tempfile.TemporaryDirectory(prefix="patchdeck-build-") as private:
+        borrowed = Path(private) / "borrowed"
+        borrowed.mkdir()
+        settings = host_settings(borrowed)
+        container = _start(base, labels, settings)
+        try:
+            if files:
+                _lay(container, files)
+            log: list[str] = []
+            deadline = time.monotonic() + timeout_s
+            for command in commands:
+                done = _run(container, command, settings, deadline - time.monotonic())
+                log.append(f"$ {command}\n{done.text}")
+                if done.exit_code != 0:
+                    ended = f"ended after {timeout_s:g} s" if done.timed_out else f"exit status {done.exit_code}"
+                    log.append(f"[{ended}]\n")
+                    return BuildResult(False, "", command, "".join(log))
+            _clean(container, settings)
+            _commit(container, base, tag, labels)
+            return BuildResult(True, tag, "", "".join(log))
+        finally:
+            remove_container(container)
+
+
+def _start(base: str, labels: dict[str, str], settings: HostSettings) -> str:
+    with translated(f"starting a build on {base}"):
+        api = client().api
+        host_config = api.create_host_config(
+            network_mode="host" if settings.on_host_network else "bridge",
+            init=True,
+            binds={source: {"bind": target, "mode": "ro"} for source, target in settings.binds.items()},
+            tmpfs={"/run": "mode=755,size=64m"},
+            mem_limit=_MEMORY,
+            memswap_limit=_MEMORY,
+            pids_limit=_PIDS,
+            security_opt=["no-new-privileges"],
+            log_config={"type": "none"},
+        )
+        container: str = api.create_container(
+            base,
+            ["/bin/sh", "-c", "while :; do sleep 3600; done"],
+            entrypoint="",
+            name=f"patchdeck-build-{secrets.token_hex(6)}",
+            user="0:0",
+            labels={RUN_LABEL: "build", **labels, OWNER_LABEL: this_process(), KIND_LABEL: "build"},
+            host_config=host_config,
+        )["Id"]
+    try:
+        with translated(f"starting a build on {base}"):
+            api.start(container)
+    except BaseException:
+        remove_container(container)
+        raise
+    return container
+
+
+def _lay(container: str, files: dict[str, bytes]) -> None:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for path, content in files.items():
+            member = tarfile.TarInfo(str(PurePosixPath(path).relative_to("/")))
+            member.size, member.mode = len(content), 0o644
+            archive.addfile(member, io.BytesIO(content))
+    with translated("laying files into a build"):
+        client().api.put_archive(container, "/", packed.getvalue())
+
+
+def _run(container: str, command: str, settings: HostSettings, timeout_s: float) -> ExecResult:
+    env = {**settings.env, "DEBIAN_FRONTEND": "noninteractive"}
+
+    def kill(_token: str) -> None:
+        with translated("ending a build"):
+            client().api.kill(container)
+
+    with translated("running a command of a build"):
+        api = client().api
+        created = api.exec_create(container, ["/bin/sh", "-c", command], environment=env, user="0:0", workdir="/")
+        stream = EngineStream(api.exec_start(created["Id"], socket=True))
+    return Running(container, created["Id"], "", stream).finish(None, max(timeout_s, 0.1), _LOG_BYTES, kill)
+
+
+def _clean(container: str, settings: HostSettings) -> None:
+    """Take the borrowed folders' mount points out of the layer; that needs the right to unmount."""
+    bound = {s: t for s, t in settings.binds.items() if t not in (CERTIFICATES, BORROWED)}
+    if not bound:
+        return
+    with translated("cleaning a build"):
+        api = client().api
+        command = ["/bin/sh", "-c", cleaning_command(bound)]
+        created = api.exec_create(container, command, user="0:0", privileged=True, workdir="/")
+        api.exec_start(created["Id"])
+        added = {change["Path"] for change in api.diff(container) or [] if change["Kind"] == 1}
+    if left := added & set(bound.values()):
+        raise SandboxFault(f"the build could not unmount {', '.join(sorted(left))}: umount is missing in the image")
+
+
+def _commit(container: str, base: str, tag: str, labels: dict[str, str]) -> None:
+    """Commit with the base's configuration: what the container itself was started with is not the image's."""
+    repository, _, version = tag.partition(":")
+    with translated(f"committing {tag}"):
+        api = client().api
+        config = api.inspect_image(base)["Config"] or {}
+        kept = {key: config.get(key) for key in ("Env", "WorkingDir", "ExposedPorts", "Volumes", "StopSignal")}
+        kept |= {
+            "Cmd": config.get("Cmd") or ["/bin/sh"],
+            "Entrypoint": config.get("Entrypoint") or [],
+            "User": config.get("User") or "root",
+            "Labels": {**(config.get("Labels") or {}), **labels, OWNER_LABEL: "", KIND_LABEL: ""},
+        }
+        api.commit(container, repository=repository, tag=version or "latest", conf=kept)
