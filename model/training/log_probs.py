@@ -26,9 +26,9 @@ class Trie:
     """Completions laid over each other where they begin alike.
 
     Node n holds token[n] and hangs on parent[n] (−1 for a root); its position is its depth. A conversation's
-    turns and the attempts at one task share most of their tokens, so a trie is several times shorter than a padded
-    batch, and needs no padding at all. predictors[i][k] is the node whose state predicts completion i's
-    output k. members are the completions' indices in what the trie was planted from.
+    turns and the attempts at one task share most of their tokens, so a trie is several times shorter than a
+    padded batch, and needs no padding. predictors[i][k] is the node whose state predicts output k of the
+    trie's completion i; members are the completions' indices in what the trie was planted from.
     """
 
     members: tuple[int, ...]

@@ -1,70 +1,119 @@
-"""Once round with the real weights: sample, reward, train, and see that what was rewarded is likelier."""
+"""Once round with the real weights over real HTTP: serve, sample, reward, train, serve what was learned."""
 
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
-import torch
 from typer.testing import CliRunner
 
-from model.checkpoints.checkpoint import load_checkpoint
-from model.rl.trainer import completion_log_probs
-from model.training.log_probs import Completion
 from model.weights import ensure_weights
 from patchdeck.cli import application
 from rewards.feedback.experience import RewardRecord, Rollout, Segment
 from rewards.feedback.stream import Stream
 
-PROMPTS = ((1604, 314, 253, 1838, 282, 260), (504, 3575, 282, 4649, 314))
-"""Ordinary ids of the vocabulary; training never asks what they mean."""
+PROMPTS = ("The capital of France is", "def add(a, b):\n    return")
+MEMBERS = 3
 
 
-def sample(model: torch.nn.Module, prompt: tuple[int, ...], length: int, seed: int) -> tuple[int, ...]:
-    generator = torch.Generator().manual_seed(seed)
-    ids = list(prompt)
-    with torch.no_grad():
-        for _ in range(length):
-            probabilities = model(torch.tensor([ids]))[0, -1].softmax(-1)
-            ids.append(int(torch.multinomial(probabilities, 1, generator=generator)))
-    return tuple(ids[len(prompt) :])
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    import socket
+
+    ensure_weights()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = subprocess.Popen([sys.executable, "-m", "patchdeck.cli", "serve", "--port", str(port)])
+    url, deadline = f"http://127.0.0.1:{port}", time.monotonic() + 180
+    try:
+        while True:
+            assert process.poll() is None and time.monotonic() < deadline
+            try:
+                httpx.get(f"{url}/health").raise_for_status()
+                break
+            except httpx.HTTPError:
+                time.sleep(0.2)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(30)
 
 
-def test_the_rewarded_tokens_become_likelier_and_the_others_less(tmp_path: Path) -> None:
-    weights = ensure_weights()
-    checkpoint = load_checkpoint(weights)
-    model = checkpoint.module()
+def complete(url: str, **request: object) -> dict[str, Any]:
+    answer = httpx.post(f"{url}/v1/completions", json={"logprobs": 0, **request}, timeout=300)
+    answer.raise_for_status()
+    body: dict[str, Any] = answer.json()
+    return body
+
+
+def served_log_prob(url: str, completions: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> float:
+    """Mean log-probability of the output ids, as the server gives them for given ids."""
+    texts = [list(prompt + output) for prompt, output in completions]
+    choices = complete(url, prompt=texts, echo=True, max_tokens=0)["choices"]
+    found = [
+        value
+        for choice, (prompt, _) in zip(choices, completions, strict=True)
+        for value in choice["logprobs"]["token_logprobs"][len(prompt) :]
+    ]
+    return sum(found) / len(found)
+
+
+def sample_group(
+    url: str, stream: Stream, group: int
+) -> dict[bool, list[tuple[tuple[int, ...], tuple[int, ...]]]]:
+    """A group's attempts, the first of them rewarded; its completions by whether they were."""
+    judged: dict[bool, list[tuple[tuple[int, ...], tuple[int, ...]]]] = {True: [], False: []}
+    for member in range(MEMBERS):
+        (choice,) = complete(
+            url, prompt=PROMPTS[group], max_tokens=10, seed=member, return_token_ids=True, ignore_eos=True
+        )["choices"]
+        segment = Segment(
+            prompt_ids=choice["prompt_token_ids"],
+            output_ids=choice["token_ids"],
+            log_probs=choice["logprobs"]["token_logprobs"],
+            weight_versions=choice["weight_versions"],
+            seed=member,
+        )
+        good = member == 0
+        judged[good].append((segment.prompt_ids, segment.output_ids))
+        id, now = f"{group}/{member}", datetime.now(UTC)
+        stream.append(
+            Rollout(id=id, group=f"g{group}", task_id="t", model="m", segments=(segment,), created_at=now),
+            RewardRecord(rollout_id=id, value=float(good), valid=True, scorer_digest="d", created_at=now),
+        )
+    return judged
+
+
+def test_the_served_log_probability_of_rewarded_tokens_rises(server: str, tmp_path: Path) -> None:
     stream = Stream(tmp_path / "r" / "experience")
-    judged: dict[bool, list[Completion]] = {True: [], False: []}
-    for group, prompt in enumerate(PROMPTS):
-        for member in range(3):
-            completion = Completion(prompt, sample(model, prompt, 8, 10 * group + member))
-            (log_probs,) = completion_log_probs(model, [completion])
-            good = member == 0
-            judged[good].append(completion)
-            segment = Segment(
-                prompt_ids=prompt,
-                output_ids=completion.output_ids,
-                log_probs=tuple(log_probs.tolist()),
-                weight_versions=(checkpoint.weight_version,) * 8,
-                seed=member,
-            )
-            id, now = f"{group}/{member}", datetime.now(UTC)
-            stream.append(
-                Rollout(
-                    id=id, group=f"g{group}", task_id="t", model="m", segments=(segment,), created_at=now
-                ),
-                RewardRecord(rollout_id=id, value=float(good), valid=True, scorer_digest="d", created_at=now),
-            )
-    arguments = ["train", "--from", "r", "--runs", str(tmp_path), "--steps", "3"]
+    groups = [sample_group(server, stream, group) for group in range(len(PROMPTS))]
+    judged = {good: [c for group in groups for c in group[good]] for good in (True, False)}
+    version = httpx.get(f"{server}/health").json()["weight_version"]
+    before = {good: served_log_prob(server, completions) for good, completions in judged.items()}
+
+    arguments = ["train", "--from", "r", "--runs", str(tmp_path), "--steps", "3", "--server", f"{server}/v1"]
     result = CliRunner().invoke(application(arguments), arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
 
-    trained = load_checkpoint(tmp_path / "r" / "checkpoint")
-    assert trained.weight_version not in ("", checkpoint.weight_version)
-    after = trained.module()
-    for good, completions in judged.items():
-        before = torch.cat(completion_log_probs(model, completions)).mean()
-        now_ = torch.cat(completion_log_probs(after, completions)).mean()
-        change = float(now_ - before)
-        assert change > 0.02 if good else change < 0.0, (good, change)
-        assert change == pytest.approx(0.0, abs=1.0), "the clip holds an update near the policy that sampled"
+    trained = httpx.get(f"{server}/health").json()["weight_version"]
+    assert trained.startswith("grpo-") and trained != version and trained in result.stdout
+    after = {good: served_log_prob(server, completions) for good, completions in judged.items()}
+    assert after[True] > before[True] + 0.02
+    assert after[False] < before[False]
+    (choice,) = complete(server, prompt=PROMPTS[0], max_tokens=4, return_token_ids=True)["choices"]
+    assert set(choice["weight_versions"]) == {trained}
+
+
+def test_weights_that_the_server_refuses_stay_on_disk(server: str, tmp_path: Path) -> None:
+    from model.rl.delivery import DeliveryFailed, deliver
+
+    with pytest.raises(DeliveryFailed, match="refused the weights with HTTP 400"):
+        deliver(server, tmp_path / "none")
+    with pytest.raises(DeliveryFailed, match="no answer from the model server"):
+        deliver("http://127.0.0.1:9", tmp_path / "none")
