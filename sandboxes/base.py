@@ -136,7 +136,14 @@ def _bootstrap(recipe: BaseRecipe, tag: str, folder: Path, say: Report) -> None:
     root = folder / "root"
     try:
         packages = ",".join(recipe.packages)
-        command = ["debootstrap", "--variant=minbase", f"--include={packages}", recipe.suite, str(root), MIRROR]
+        command = [
+            "debootstrap",
+            "--variant=minbase",
+            f"--include={packages}",
+            recipe.suite,
+            str(root),
+            MIRROR,
+        ]
         with _bound_to_us(command) as process:
             last = ""
             assert process.stdout is not None
@@ -180,7 +187,9 @@ def _ensure_debootstrap(say: Report) -> None:
 def _bound_to_us(command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
     """The command in its own session, ended where we leave early."""
     bound = ["setpriv", "--pdeathsig", "KILL", *command] if shutil.which("setpriv") else command
-    process = subprocess.Popen(bound, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+    process = subprocess.Popen(
+        bound, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+    )
     try:
         yield process
         process.wait()
@@ -193,12 +202,23 @@ def _bound_to_us(command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
 def _import(root: Path, tag: str) -> None:
     """Stream the tree into the engine; the tag appears only when all of it has arrived."""
     repository, _, version = tag.partition(":")
-    pack = ["tar", "--numeric-owner", "--sort=name", "-C", str(root), "--exclude=./proc/*", "--exclude=./sys/*"]
+    pack = [
+        "tar",
+        "--numeric-owner",
+        "--sort=name",
+        "-C",
+        str(root),
+        "--exclude=./proc/*",
+        "--exclude=./sys/*",
+    ]
     with subprocess.Popen([*pack, "-c", "."], stdout=subprocess.PIPE) as packing:
         with translated("importing the base image"):
             stream: Any = packing.stdout
             client().api.import_image_from_stream(
-                stream, repository=repository, tag=version, changes=['LABEL patchdeck.image="base"', "CMD /bin/bash"]
+                stream,
+                repository=repository,
+                tag=version,
+                changes=['LABEL patchdeck.image="base"', 'CMD ["/bin/bash"]'],
             )
         if packing.wait() != 0:
             client().api.remove_image(tag, force=True)

@@ -11,10 +11,10 @@ from pathlib import Path, PurePosixPath
 from sandboxes.docker_sandbox import KIND_LABEL, remove_container
 from sandboxes.engine import client
 from sandboxes.faults import translated
-from sandboxes.host_settings import BORROWED, CERTIFICATES, HostSettings, cleaning_command, host_settings
+from sandboxes.host_settings import HostSettings, host_settings, linking_command, unlinking_command
 from sandboxes.owner import this_process
 from sandboxes.running import Running
-from sandboxes.sandbox import OWNER_LABEL, RUN_LABEL, ExecResult, SandboxFault
+from sandboxes.sandbox import OWNER_LABEL, RUN_LABEL, ExecResult
 from sandboxes.stream import EngineStream
 
 _LOG_BYTES = 4 << 20
@@ -69,16 +69,20 @@ def build_image(
         try:
             if files:
                 _lay(container, files)
+            made = _as_root(container, linking_command(settings.links)).splitlines() if settings.links else []
             log: list[str] = []
             deadline = time.monotonic() + timeout_s
             for command in commands:
                 done = _run(container, command, settings, deadline - time.monotonic())
                 log.append(f"$ {command}\n{done.text}")
                 if done.exit_code != 0:
-                    ended = f"ended after {timeout_s:g} s" if done.timed_out else f"exit status {done.exit_code}"
+                    ended = (
+                        f"ended after {timeout_s:g} s" if done.timed_out else f"exit status {done.exit_code}"
+                    )
                     log.append(f"[{ended}]\n")
                     return BuildResult(False, "", command, "".join(log))
-            _clean(container, settings)
+            if made:
+                _as_root(container, unlinking_command(made))
             _commit(container, base, tag, labels)
             return BuildResult(True, tag, "", "".join(log))
         finally:
@@ -92,7 +96,6 @@ def _start(base: str, labels: dict[str, str], settings: HostSettings) -> str:
             network_mode="host" if settings.on_host_network else "bridge",
             init=True,
             binds={source: {"bind": target, "mode": "ro"} for source, target in settings.binds.items()},
-            tmpfs={"/run": "mode=755,size=64m"},
             mem_limit=_MEMORY,
             memswap_limit=_MEMORY,
             pids_limit=_PIDS,
@@ -137,24 +140,21 @@ def _run(container: str, command: str, settings: HostSettings, timeout_s: float)
 
     with translated("running a command of a build"):
         api = client().api
-        created = api.exec_create(container, ["/bin/sh", "-c", command], environment=env, user="0:0", workdir="/")
+        created = api.exec_create(
+            container, ["/bin/sh", "-c", command], environment=env, user="0:0", workdir="/"
+        )
         stream = EngineStream(api.exec_start(created["Id"], socket=True))
     return Running(container, created["Id"], "", stream).finish(None, max(timeout_s, 0.1), _LOG_BYTES, kill)
 
 
-def _clean(container: str, settings: HostSettings) -> None:
-    """Take the borrowed folders' mount points out of the layer; that needs the right to unmount."""
-    bound = {s: t for s, t in settings.binds.items() if t not in (CERTIFICATES, BORROWED)}
-    if not bound:
-        return
-    with translated("cleaning a build"):
+def _as_root(container: str, command: str) -> str:
+    with translated("preparing a build"):
         api = client().api
-        command = ["/bin/sh", "-c", cleaning_command(bound)]
-        created = api.exec_create(container, command, user="0:0", privileged=True, workdir="/")
-        api.exec_start(created["Id"])
-        added = {change["Path"] for change in api.diff(container) or [] if change["Kind"] == 1}
-    if left := added & set(bound.values()):
-        raise SandboxFault(f"the build could not unmount {', '.join(sorted(left))}: umount is missing in the image")
+        created = api.exec_create(
+            container, ["/bin/sh", "-c", command], stderr=False, user="0:0", workdir="/"
+        )
+        printed: bytes = api.exec_start(created["Id"])
+        return printed.decode("utf-8", "surrogateescape")
 
 
 def _commit(container: str, base: str, tag: str, labels: dict[str, str]) -> None:
@@ -163,7 +163,9 @@ def _commit(container: str, base: str, tag: str, labels: dict[str, str]) -> None
     with translated(f"committing {tag}"):
         api = client().api
         config = api.inspect_image(base)["Config"] or {}
-        kept = {key: config.get(key) for key in ("Env", "WorkingDir", "ExposedPorts", "Volumes", "StopSignal")}
+        kept = {
+            key: config.get(key) for key in ("Env", "WorkingDir", "ExposedPorts", "Volumes", "StopSignal")
+        }
         kept |= {
             "Cmd": config.get("Cmd") or ["/bin/sh"],
             "Entrypoint": config.get("Entrypoint") or [],

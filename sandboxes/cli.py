@@ -4,7 +4,9 @@ import typer
 
 
 def reap_command(
-    run_id: str = typer.Option("", "--run", help="Also remove what this run left, even if its process lives."),
+    run_id: str = typer.Option(
+        "", "--run", help="Also remove what this run left, even if its process lives."
+    ),
 ) -> None:
     """Remove containers, volumes and cached trees that dead runs left behind."""
     from sandboxes.reaper import reap

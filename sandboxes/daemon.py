@@ -39,7 +39,9 @@ class DaemonPlace:
 def provide_daemon(say: Report) -> None:
     """Install docker.io where dockerd is missing and start it. Raises EngineMissing with one sentence."""
     if named := os.environ.get("DOCKER_HOST"):
-        raise EngineMissing(f"DOCKER_HOST names {named}, where no engine answers: start it or unset the variable")
+        raise EngineMissing(
+            f"DOCKER_HOST names {named}, where no engine answers: start it or unset the variable"
+        )
     if os.geteuid() != 0:
         raise EngineMissing(
             "no Docker engine answers and only root can start one: run `patchdeck setup` as root, or ask for "

@@ -181,7 +181,9 @@ def _git(
         "LC_ALL": "C",
     }
     source = {"input": given} if isinstance(given, bytes) else {"stdin": given}
-    done = subprocess.run(["git", *arguments], cwd=folder, env=env, capture_output=True, check=False, **source)  # type: ignore[call-overload]
+    done = subprocess.run(
+        ["git", *arguments], cwd=folder, env=env, capture_output=True, check=False, **source
+    )  # type: ignore[call-overload]
     if done.returncode not in allowed:
         said = done.stderr.decode("utf-8", "backslashreplace").strip()
         raise SandboxFault(f"git {arguments[0]} failed while the work's tree was compared: {said}")

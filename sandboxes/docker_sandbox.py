@@ -79,7 +79,9 @@ class DockerSandbox:
                     try:
                         chunks, stat = client().api.get_archive(self.container, place)
                     except docker.errors.NotFound as error:
-                        if "No such container:" in str(error.explanation) and "path" not in str(error.explanation):
+                        if "No such container:" in str(error.explanation) and "path" not in str(
+                            error.explanation
+                        ):
                             raise
                         raise _Absent from error
                     # The size that the file claims may be a hole of exabytes: never read beyond the disk limit.

@@ -61,4 +61,8 @@ class CommandDuplex:
 
     def _gone(self) -> SandboxLost:
         said = self._errors.decode("utf-8", "backslashreplace").strip()
-        return SandboxLost(f"the command in the sandbox ended: {said}") if said else lost("speaking to a command")
+        return (
+            SandboxLost(f"the command in the sandbox ended: {said}")
+            if said
+            else lost("speaking to a command")
+        )

@@ -36,11 +36,21 @@ def _base() -> tuple[str, bool, str, str]:
         present = image_exists(tag)
     except SandboxFault:
         return "sandbox base image", False, "unknown without an engine", "patchdeck setup"
-    return "sandbox base image", present, tag if present else "not made yet", "" if present else "patchdeck setup"
+    return (
+        "sandbox base image",
+        present,
+        tag if present else "not made yet",
+        "" if present else "patchdeck setup",
+    )
 
 
 def _room() -> tuple[str, bool, str, str]:
     folder = Path("/var/lib/docker")
     folder = folder if folder.exists() else user_cache_path("patchdeck", ensure_exists=True)
     free = shutil.disk_usage(folder).free / 1e9
-    return "disk room", free >= ROOM_GB, f"{free:.0f} GB free at {folder}", f"free at least {ROOM_GB} GB there"
+    return (
+        "disk room",
+        free >= ROOM_GB,
+        f"{free:.0f} GB free at {folder}",
+        f"free at least {ROOM_GB} GB there",
+    )

@@ -11,8 +11,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
-BORROWED = "/run/patchdeck-build"
-"""Inside the container; /run is a memory file system there, so nothing below it reaches a layer."""
+BORROWED = "/mnt"
+"""Inside the container: a folder that every Debian image has, so that binding over it leaves no mount point in the
+layer; mount points below it are made in the folder that is bound there."""
 
 _PIP_SETTINGS = frozenset(
     {
@@ -41,13 +42,15 @@ _LOOPBACK = ("localhost", "127.", "[::1]", "::1")
 
 @dataclass
 class HostSettings:
-    """env: for each command of the build; binds: host path to (container path), all read-only.
+    """env: for each command of the build; binds: host path to container path, all read-only; links: where the
+    bound folders must also be found, since the indexes' own files name them so, to the bound path.
 
     on_host_network: a proxy or index listens on the host's loopback, which only the host's network reaches.
     """
 
     env: dict[str, str] = field(default_factory=dict)
     binds: dict[str, str] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
     on_host_network: bool = False
 
 
@@ -95,7 +98,11 @@ def host_settings(
         name = variable.removeprefix("PIP_").lower().replace("_", "-")
         if variable.startswith("PIP_") and name in _PIP_SETTINGS:
             settings.env[variable] = _borrow(settings, folder, name, value)
-    settings.env |= {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_CACHE_DIR": "1", "PIP_ROOT_USER_ACTION": "ignore"}
+    settings.env |= {
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_NO_CACHE_DIR": "1",
+        "PIP_ROOT_USER_ACTION": "ignore",
+    }
     netrc = Path(environ.get("NETRC") or Path.home() / ".netrc")
     if netrc.is_file():
         _copy(netrc, folder / "netrc")
@@ -109,7 +116,12 @@ def _pip_files(environ: Mapping[str, str]) -> list[Path]:
     shared = (environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":")
     own = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
     found = [Path(folder) / "pip/pip.conf" for folder in reversed(shared) if folder]
-    found += [Path("/etc/pip.conf"), home / ".pip/pip.conf", own / "pip/pip.conf", Path(sys.prefix) / "pip.conf"]
+    found += [
+        Path("/etc/pip.conf"),
+        home / ".pip/pip.conf",
+        own / "pip/pip.conf",
+        Path(sys.prefix) / "pip.conf",
+    ]
     if named := environ.get("PIP_CONFIG_FILE"):
         found.append(Path(named))
     return [path for path in found if path.is_file()]
@@ -117,7 +129,9 @@ def _pip_files(environ: Mapping[str, str]) -> list[Path]:
 
 def _certificates(environ: Mapping[str, str]) -> Path | None:
     defaults = ssl.get_default_verify_paths()
-    named = [environ.get(name) for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "CURL_CA_BUNDLE")]
+    named = [
+        environ.get(name) for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "CURL_CA_BUNDLE")
+    ]
     usual = [CERTIFICATES, defaults.cafile, defaults.openssl_cafile, "/etc/pki/tls/certs/ca-bundle.crt"]
     for candidate in [*named, *usual]:
         if candidate and (path := Path(candidate)).is_file():
@@ -137,7 +151,10 @@ def _borrow(settings: HostSettings, folder: Path, name: str, value: str) -> str:
         elif path.is_absolute() and path.exists():
             # A folder in the shape of an index links to files beside it, so its parent comes along.
             root = path.parent if name in _INDEX_SETTINGS and path.parent != path.parent.parent else path
-            settings.binds[str(root)] = str(root)
+            if str(root) not in settings.binds:
+                point = f"bound-{len(settings.binds)}"
+                (folder / point).mkdir() if root.is_dir() else (folder / point).touch()
+                settings.links[str(root)] = settings.binds[str(root)] = f"{BORROWED}/{point}"
         elif "://" in word:
             settings.on_host_network |= _on_loopback(word)
         words.append(word)
@@ -154,12 +171,22 @@ def _copy(source: Path, target: Path) -> None:
     target.chmod(0o644)
 
 
-def cleaning_command(binds: Mapping[str, str]) -> str:
-    """A shell command for root with all privileges: unmount what was bound and remove the empty mount points."""
+def linking_command(links: Mapping[str, str]) -> str:
+    """A shell command that puts each link where nothing is yet, and prints every path that it made, deepest first."""
     lines = []
-    for target in sorted(binds.values(), key=len, reverse=True):
-        if target in (CERTIFICATES, BORROWED):
-            continue
-        lines.append(f"umount -l {shlex.quote(target)}")
-        lines.append(f"rmdir -p {shlex.quote(target)} 2>/dev/null || rm -d {shlex.quote(target)} 2>/dev/null")
+    for place, target in links.items():
+        name, inside = shlex.quote(place), shlex.quote(target)
+        lines.append(
+            f"if [ ! -e {name} ] && [ ! -L {name} ]; then echo {name}; above=$(dirname {name}); "
+            'while [ ! -e "$above" ]; do echo "$above"; above=$(dirname "$above"); done; '
+            f"mkdir -p $(dirname {name}) && ln -s {inside} {name}; fi"
+        )
     return "; ".join([*lines, "true"])
+
+
+def unlinking_command(made: list[str]) -> str:
+    """A shell command that takes away what linking_command made, folders only where they are empty."""
+    return (
+        "; ".join(f"rm -f {shlex.quote(p)} 2>/dev/null || rmdir {shlex.quote(p)} 2>/dev/null" for p in made)
+        or ":"
+    )

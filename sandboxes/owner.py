@@ -1,5 +1,6 @@
 """Which host process owns a container, written so that a later process can tell whether it still lives."""
 
+import hashlib
 import os
 from functools import cache
 from pathlib import Path
@@ -50,4 +51,9 @@ def _place() -> str:
 
     namespace = os.readlink("/proc/self/ns/pid").strip("pid:[]")
     machine = line("/etc/machine-id") or os.uname().nodename
-    return f"{line('/proc/sys/kernel/random/boot_id')}:{namespace}:{machine}"
+    return f"{_short(line('/proc/sys/kernel/random/boot_id'))}:{namespace}:{_short(machine)}"
+
+
+def _short(name: str) -> str:
+    # Labels end up in images, which travel: they need to tell machines apart, not to name them.
+    return hashlib.sha256(name.encode()).hexdigest()[:12]

@@ -73,7 +73,10 @@ def _read_image(image: str, workdir: str, owner: tuple[int, int], archive: Path,
         container = api.create_container(image, ["true"], entrypoint="", network_disabled=True)["Id"]
     partial = archive.with_suffix(".partial")
     try:
-        with translated(f"reading the tree of {image}"), tarfile.open(partial, "w", format=tarfile.PAX_FORMAT) as out:
+        with (
+            translated(f"reading the tree of {image}"),
+            tarfile.open(partial, "w", format=tarfile.PAX_FORMAT) as out,
+        ):
             try:
                 chunks, _ = api.get_archive(container, workdir)
             except docker.errors.NotFound:
@@ -124,9 +127,7 @@ class _Hashed:
         return self._hash.hexdigest()
 
 
-def describe(
-    path: str, member: tarfile.TarInfo, digest: str | None, known: dict[str, File]
-) -> File | None:
+def describe(path: str, member: tarfile.TarInfo, digest: str | None, known: dict[str, File]) -> File | None:
     """What a patch can say about one member: regular files, links and hard links; None for the rest and `.git`."""
     if any(part.lower() == ".git" for part in PurePosixPath(path).parts):
         return None
