@@ -58,7 +58,7 @@ BASES = {
 
 
 def base_tag(name: str = "python-debian12") -> str:
-    """The tag of a base; it changes with the recipe. Raises BaseUnavailable for a name that is none of BASES."""
+    """The tag of a base, which changes with the recipe. Raises BaseUnavailable for an unknown name."""
     if name not in BASES:
         raise BaseUnavailable(f"no base image is called {name}: there are {', '.join(sorted(BASES))}")
     return f"patchdeck/base:{name}-{BASES[name].digest}"
@@ -92,7 +92,7 @@ def ensure_base(name: str = "python-debian12", report: Report | None = None) -> 
 
 
 def _pull(recipe: BaseRecipe, say: Report) -> bool:
-    """Whether the registry's image is here now; a registry that is silent for _PULL_S seconds is not reachable."""
+    """Whether the registry's image is here now; one silent for _PULL_S seconds is not reachable."""
     import docker.errors
     import requests.exceptions
 
@@ -127,8 +127,8 @@ def _install(base: str, recipe: BaseRecipe, tag: str) -> None:
 def _bootstrap(recipe: BaseRecipe, tag: str, folder: Path, say: Report) -> None:
     if os.geteuid() != 0:
         raise BaseUnavailable(
-            f"no registry answers with {recipe.registry_image}, and without root debootstrap can't make the base "
-            "image: run `patchdeck setup` as root, or load an image of that name with `docker load`"
+            f"no registry answers with {recipe.registry_image}, and without root debootstrap can't make the "
+            "base image: run `patchdeck setup` as root, or load an image of that name with `docker load`"
         )
     _ensure_debootstrap(say)
     remove_bootstrap(folder)

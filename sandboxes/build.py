@@ -56,9 +56,9 @@ def build_image(
     """Run commands as root in a container on base, with the network on, and commit it as tag.
 
     files: path to content, laid before the first command. labels: of the image, and of the container while it
-    builds. The host's certificates, package indexes and proxies are there while commands run and stay in neither
-    the layer nor the configuration. A command that fails, or timeout_s for all of them together, is a BuildResult
-    that is not ok, and leaves nothing behind; a fault of the engine raises SandboxFault.
+    builds. The host's certificates, package indexes and proxies are there while commands run and stay in
+    neither the layer nor the configuration. A command that fails, or timeout_s for all of them together, is
+    a BuildResult that is not ok, and leaves nothing behind; a fault of the engine raises SandboxFault.
     """
     labels = dict(labels or {})
     with tempfile.TemporaryDirectory(prefix="patchdeck-build-") as private:
@@ -90,6 +90,8 @@ def build_image(
 
 
 def _start(base: str, labels: dict[str, str], settings: HostSettings) -> str:
+    from docker.types import LogConfig
+
     with translated(f"starting a build on {base}"):
         api = client().api
         host_config = api.create_host_config(
@@ -100,7 +102,7 @@ def _start(base: str, labels: dict[str, str], settings: HostSettings) -> str:
             memswap_limit=_MEMORY,
             pids_limit=_PIDS,
             security_opt=["no-new-privileges"],
-            log_config={"type": "none"},
+            log_config=LogConfig(type="none"),
         )
         container: str = api.create_container(
             base,

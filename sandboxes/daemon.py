@@ -62,7 +62,7 @@ def install_engine(say: Report) -> None:
             "https://docs.docker.com/engine/install/ says"
         )
     env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    # The package's own start of the service fails in containers without an init system, which is no failure for us.
+    # The package's own start of the service may fail without an init system, which is no failure for us.
     for command in (["apt-get", "update", "-q"], ["apt-get", "install", "-y", "-q", "docker.io"]):
         say(" ".join(command))
         done = subprocess.run(command, env=env, capture_output=True, check=False)
@@ -131,7 +131,7 @@ def answers(socket: Path) -> bool:
 
 
 def _runs(pid_file: Path, name: str) -> bool:
-    """Whether the pid in the file is a living process of that name; another may have taken the number since."""
+    """Whether the pid in the file is a living process of that name, and not another with its number."""
     pid = pid_file.read_text(errors="replace").strip()
     if not pid.isdigit():
         return False

@@ -33,10 +33,10 @@ class TreeTooLarge(SandboxFault):
 
 
 def tree_patch(base: BaseTree, chunks: Iterator[bytes], room: int) -> bytes:
-    """A git patch (full index, binary, no renames) from base to the engine's archive of the tree as it is now.
+    """A git patch (full index, binary, no renames) from base to the engine's archive of the tree now.
 
-    New files that the base's own `.gitignore` files or BY_PRODUCTS name are left out; the work's own ignore rules,
-    attributes and configuration have no say. Repositories inside the tree count as plain files without their
+    New files that the base's own `.gitignore` files or BY_PRODUCTS name are left out; the work's own ignore
+    rules, attributes and configuration have no say. Repositories inside the tree count as plain files without their
     `.git`. room: bytes that regular files may claim together. Raises TreeTooLarge.
     """
     with tempfile.TemporaryDirectory(prefix="patchdeck-difference-") as folder:
@@ -105,8 +105,8 @@ def _store_base(base: BaseTree, paths: set[str], blobs: Path) -> None:
 
 
 def _ignored(base: BaseTree, changed: set[str], folder: Path) -> set[str]:
-    """Those of the changed paths that count for nothing: by-products, what the image's own `.git/info/exclude`
-    names, and new files that the base ignores."""
+    """Those of the changed paths that count for nothing: by-products, what the image's own
+    `.git/info/exclude` names, and new files that the base ignores."""
     if not changed:
         return set()
     by_products = folder / "by-products"
@@ -180,10 +180,14 @@ def _git(
         "GIT_TERMINAL_PROMPT": "0",
         "LC_ALL": "C",
     }
-    source = {"input": given} if isinstance(given, bytes) else {"stdin": given}
-    done = subprocess.run(
-        ["git", *arguments], cwd=folder, env=env, capture_output=True, check=False, **source
-    )  # type: ignore[call-overload]
+    with tempfile.TemporaryFile() as held:
+        if isinstance(given, bytes):
+            held.write(given)
+            held.seek(0)
+        source = held if isinstance(given, bytes) else given
+        done = subprocess.run(
+            ["git", *arguments], cwd=folder, env=env, stdin=source, capture_output=True, check=False
+        )
     if done.returncode not in allowed:
         said = done.stderr.decode("utf-8", "backslashreplace").strip()
         raise SandboxFault(f"git {arguments[0]} failed while the work's tree was compared: {said}")

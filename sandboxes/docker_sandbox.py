@@ -1,4 +1,4 @@
-"""A sandbox in a Docker container: read-only image, size-limited memory file systems for what the work writes."""
+"""A sandbox in a Docker container: a read-only image, and memory file systems for what the work writes."""
 
 import io
 import secrets
@@ -31,8 +31,8 @@ from sandboxes.users import resolve_user
 
 KIND_LABEL = "patchdeck.kind"
 CAPABILITIES = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID", "SYS_NICE", "SYS_PTRACE"]
-"""What root inside keeps: to hand files over, and for the guardian to read, outrank and end processes. The work's own
-user is not root and can gain none of them (no-new-privileges)."""
+"""What root inside keeps: to hand files over, and for the guardian to read, outrank and end processes. The
+work's own user is not root and can gain none of them (no-new-privileges)."""
 
 _START_S = 30.0
 _END_S = 20.0
@@ -84,7 +84,7 @@ class DockerSandbox:
                         ):
                             raise
                         raise _Absent from error
-                    # The size that the file claims may be a hole of exabytes: never read beyond the disk limit.
+                    # The size that the file claims may be one hole: never read past the limit.
                     if int(stat.get("size", 0)) > (self.spec.limits.disk_mb + self._tree.size_mb) << 20:
                         chunks.close()
                         raise FileNotFoundError(f"{path} claims more bytes than the sandbox may hold")
@@ -194,7 +194,7 @@ class DockerSandbox:
 def open_sandbox(spec: SandboxSpec) -> DockerSandbox:
     """A running sandbox whose workdir holds the image's tree. Raises ImageMissing or another SandboxFault."""
     import docker.errors
-    from docker.types import DriverConfig, Mount
+    from docker.types import DriverConfig, LogConfig, Mount
 
     if not spec.owner:
         spec = spec.model_copy(update={"owner": this_process()})
@@ -240,7 +240,7 @@ def open_sandbox(spec: SandboxSpec) -> DockerSandbox:
             cap_drop=["ALL"],
             cap_add=CAPABILITIES,
             security_opt=["no-new-privileges"],
-            log_config={"type": "none"},
+            log_config=LogConfig(type="none"),
         )
         container = api.create_container(
             spec.image,

@@ -1,4 +1,4 @@
-"""What the engine's errors mean for a caller: one sentence each, under the classes of the Sandbox contract."""
+"""What the engine's errors mean for a caller: one sentence each, as classes of the contract."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

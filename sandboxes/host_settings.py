@@ -1,4 +1,4 @@
-"""What a build container borrows from the host: trusted certificates, package indexes, proxies. Never kept."""
+"""What a build borrows from the host and never keeps: certificates, package indexes, proxies."""
 
 import configparser
 import os
@@ -12,8 +12,8 @@ from urllib.parse import unquote, urlsplit
 
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 BORROWED = "/mnt"
-"""Inside the container: a folder that every Debian image has, so that binding over it leaves no mount point in the
-layer; mount points below it are made in the folder that is bound there."""
+"""Inside the container: a folder that every Debian image has, so that binding over it leaves no mount point
+in the layer; mount points below it are made in the folder that is bound there."""
 
 _PIP_SETTINGS = frozenset(
     {
@@ -33,7 +33,7 @@ _PIP_SETTINGS = frozenset(
         "no-binary",
     }
 )
-"""Settings that say where packages come from. Those that say where they go (target, user, cache-dir) stay home."""
+"""Settings that say where packages come from. Those that say where they go (target, cache-dir) stay home."""
 _FILE_SETTINGS = frozenset({"client-cert", "constraint"})
 _INDEX_SETTINGS = frozenset({"index-url", "extra-index-url"})
 _PROXIES = ("http_proxy", "https_proxy", "no_proxy", "all_proxy", "ftp_proxy")
@@ -172,7 +172,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def linking_command(links: Mapping[str, str]) -> str:
-    """A shell command that puts each link where nothing is yet, and prints every path that it made, deepest first."""
+    """A shell command that makes each link where nothing is, and prints what it made, deepest first."""
     lines = []
     for place, target in links.items():
         name, inside = shlex.quote(place), shlex.quote(target)

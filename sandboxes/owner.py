@@ -7,13 +7,13 @@ from pathlib import Path
 
 
 def this_process() -> str:
-    """pid:start:boot:pid-namespace:machine. The start time tells a process from a later one of the same pid."""
+    """pid:start:boot:pid-namespace:machine; the start time tells apart processes of the same pid."""
     pid = os.getpid()
     return f"{pid}:{_start_time(pid)}:{_place()}"
 
 
 def is_dead(owner: str) -> bool:
-    """True only where the owner certainly ended: a process of another machine or namespace is not ours to judge."""
+    """True only where the owner surely ended; one of another machine or namespace is not ours to judge."""
     pid, _, rest = owner.partition(":")
     start, _, place = rest.partition(":")
     boot, _, where = place.partition(":")
@@ -32,7 +32,7 @@ def is_dead(owner: str) -> bool:
 
 
 def _start_time(pid: int) -> str:
-    """Ticks since boot at which the process started; empty where there is no such process or it is a zombie."""
+    """Ticks since boot at which the process started; empty where there is none or it is a zombie."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
@@ -49,7 +49,7 @@ def _place() -> str:
         except OSError:
             return ""
 
-    namespace = os.readlink("/proc/self/ns/pid").strip("pid:[]")
+    namespace = str(Path("/proc/self/ns/pid").readlink()).strip("pid:[]")
     machine = line("/etc/machine-id") or os.uname().nodename
     return f"{_short(line('/proc/sys/kernel/random/boot_id'))}:{namespace}:{_short(machine)}"
 

@@ -27,7 +27,7 @@ class Running:
     stream: EngineStream
 
     def finish(self, stdin: bytes | None, timeout_s: float, output_bytes: int, end: End) -> ExecResult:
-        """Wait for the end, or bring it about after timeout_s. Output beyond output_bytes is read and dropped."""
+        """Wait for the end, or bring it about after timeout_s. More than output_bytes is dropped."""
         began = time.monotonic()
         deadline = began + timeout_s
         kept = bytearray()
@@ -52,7 +52,7 @@ class Running:
                 if input_open:
                     unsent, input_open = self._feed(unsent, min(left, _QUIET_S))
                     take(0.0)
-                # A child left in the background holds the output open: ask then whether the command itself is done.
+                # A child in the background holds the output open: ask whether the command itself is done.
                 elif not take(min(left, _QUIET_S)) and not self.stream.ended and self.exit_code() is not None:
                     take(0.0)
                     break

@@ -108,7 +108,7 @@ def _read_image(image: str, workdir: str, owner: tuple[int, int], archive: Path,
     }
     with tempfile.NamedTemporaryFile("w", dir=index.parent, delete=False) as partial_index:
         json.dump(body, partial_index)
-    os.replace(partial_index.name, index)
+    Path(partial_index.name).replace(index)
 
 
 class _Hashed:
@@ -128,7 +128,7 @@ class _Hashed:
 
 
 def describe(path: str, member: tarfile.TarInfo, digest: str | None, known: dict[str, File]) -> File | None:
-    """What a patch can say about one member: regular files, links and hard links; None for the rest and `.git`."""
+    """What a patch can say about one member: files, links and hard links; None for the rest and `.git`."""
     if any(part.lower() == ".git" for part in PurePosixPath(path).parts):
         return None
     if member.issym():
@@ -143,7 +143,7 @@ def describe(path: str, member: tarfile.TarInfo, digest: str | None, known: dict
 def members(
     chunks: Iterator[bytes], *, single: bool = False
 ) -> Iterator[tuple[str, tarfile.TarInfo, IO[bytes] | None]]:
-    """Members of an engine's archive of a folder, by their path inside the folder, the folder itself left out.
+    """Members of an engine's archive of a folder, by their path inside it, the folder itself left out.
 
     single: the archive is of one file, which keeps its name.
     """

@@ -11,7 +11,7 @@ from sandboxes.sandbox import SandboxFault
 
 @lru_cache(maxsize=256)
 def resolve_user(image_id: str, user: str) -> tuple[int, int]:
-    """(uid, gid) of `name`, `uid` or `uid:gid` in an image. Raises SandboxFault where the image has no such user."""
+    """(uid, gid) of `name`, `uid` or `uid:gid` in an image. Raises SandboxFault where it has no such user."""
     name, _, group = user.partition(":")
     if name in ("", "root", "0"):
         return 0, int(group) if group.isdigit() else 0
