@@ -1,4 +1,4 @@
-"""The pipeline agent: locate, patch, rank, test, explain. Made for models too small to hold a conversation."""
+"""The pipeline agent: locate, patch, rank, test, explain; for models too small for a conversation."""
 
 import math
 import time
@@ -10,8 +10,8 @@ from harness.agents.pipeline import rank
 from harness.agents.pipeline.candidates import Scored, template_pool
 from harness.agents.pipeline.explain import difference, explain
 from harness.agents.pipeline.locate import MAX_FUNCTIONS, Location, locate
-from harness.agents.pipeline.prompts import preamble
 from harness.agents.pipeline.probing import Prober
+from harness.agents.pipeline.prompts import preamble
 from harness.agents.pipeline.samples import sample
 from harness.agents.pipeline.trials import Tried, best_partial, try_in_order
 from harness.agents.pipeline.weigher import Weigher
@@ -56,10 +56,16 @@ class _Repair:
         with self.stage("locate"):
             location = locate(self.prober, self.given.failing_tests)
             self.believe(location)
-            self.step("locate", self.given.failing_tests and "failing tests shown" or "failing tests hidden", told_location(location))
+            self.step(
+                "locate",
+                (self.given.failing_tests and "failing tests shown") or "failing tests hidden",
+                told_location(location),
+            )
         self.fact("suspects", len(location.suspects))
         if not location.suspects:
-            return self.nothing("no function could be located: no test ran source code and the issue names none")
+            return self.nothing(
+                "no function could be located: no test ran source code and the issue names none"
+            )
         with self.stage("patch"):
             pool = self.pool(location)
         self.fact("candidates", len(pool))
@@ -69,8 +75,13 @@ class _Repair:
             ranked = self.ranked(pool, location)
         with self.stage("test"):
             tried = try_in_order(
-                self.prober, location, ranked, limit=self.given.budget.tests, until=self.until, watch=self.watch
-            )  # fmt: skip
+                self.prober,
+                location,
+                ranked,
+                limit=self.given.budget.tests,
+                until=self.until,
+                watch=self.watch,
+            )
         self.fact("tried", len(tried))
         repaired = next((t for t in tried if t.repaired), None)
         if repaired:
@@ -93,13 +104,17 @@ class _Repair:
         took = time.monotonic() - self.stage_started if seconds is None else seconds
         self.recorder.steps.append(
             Step(
-                index=len(self.recorder.steps), name=name, argument=argument, observation=observation,
-                seconds=round(took, 3), calls=calls,
+                index=len(self.recorder.steps),
+                name=name,
+                argument=argument,
+                observation=observation,
+                seconds=round(took, 3),
+                calls=calls,
             )
-        )  # fmt: skip
+        )
 
     def believe(self, location: Location) -> None:
-        """Suspicion, moved a little by the model's opinion, as chances that sum to one over the best suspects."""
+        """Suspicion, moved a little by the model's opinion, as chances that sum to one."""
         suspects = location.suspects
         texts = [f"{preamble(location, self.given.task.instruction)}\n# The bug is in the function "]
         if len(suspects) > 1 and not self.given.shuffle_ranking:
@@ -130,7 +145,7 @@ class _Repair:
         if endpoint is not None and self.samples:
             written, calls = sample(
                 location, self.given.task.instruction, endpoint, seed=self.given.seed, samples=self.samples
-            )  # fmt: skip
+            )
             self.recorder.calls += calls
         known = {(s.candidate.path, s.candidate.edits) for s in pool}
         written = [w for w in written if (w.candidate.path, w.candidate.edits) not in known]
@@ -151,7 +166,13 @@ class _Repair:
         noise = NOISE if self.given.seed else 0.0
         ranked = rank.order(pool, seed=self.given.seed, noise=noise, shuffled=shuffled, weighed=weighed)
         self.fact("score_tokens", self.weigher.tokens)
-        how = "in a seeded random order (control)" if shuffled else "by the model" if weighed else "without the model"
+        how = (
+            "in a seeded random order (control)"
+            if shuffled
+            else "by the model"
+            if weighed
+            else "without the model"
+        )
         reason = f"; {self.weigher.reason}" if self.weigher.reason and not shuffled else ""
         self.step("rank", f"{len(ranked)} candidates {how}{reason}", told_ranking(ranked))
         return ranked
@@ -160,7 +181,8 @@ class _Repair:
         candidate = tried.scored.candidate
         self.step(
             "test",
-            f"{tried.rank}. {candidate.path}:{candidate.line} {candidate.function} [{candidate.family}] {candidate.note}",
+            f"{tried.rank}. {candidate.path}:{candidate.line} {candidate.function} "
+            f"[{candidate.family}] {candidate.note}",
             tried.told,
             tried.seconds,
         )
@@ -169,7 +191,9 @@ class _Repair:
         read = tuple(sorted({s.function.path for s in location.suspects}))
         task = self.given.task
         if best is None:
-            text = f"None of the {len(tried)} candidates tried made a failing test pass without breaking others."
+            text = (
+                f"None of the {len(tried)} candidates tried made a failing test pass without breaking others."
+            )
             self.step("explain", "", text, 0.0)
             return Outcome(Submission(task_id=task.id, explanation=text, files_read=read), "budget", text)
         with self.stage("explain"):
@@ -204,9 +228,7 @@ def told_ranking(ranked: list[Scored], limit: int = 25) -> str:
         candidate = scored.candidate
         gain = "   —  " if scored.gain is None else f"{scored.gain:+6.2f}"
         rows.append(
-            f"{place:3d}. score {rank.score(scored):6.2f}  log-prob {gain}  {candidate.path}:{candidate.line} "
-            f"[{candidate.family}] {candidate.note}"
+            f"{place:3d}. score {rank.score(scored):6.2f}  log-prob {gain}  "
+            f"{candidate.path}:{candidate.line} [{candidate.family}] {candidate.note}"
         )
     return "\n".join(rows)
-
-

@@ -5,7 +5,7 @@ import math
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from harness.agents.pipeline.locate import Location, Suspect
 from harness.agents.pipeline.source import Candidate, Edit, Function, Module, apply_edits, parse_quietly
@@ -46,7 +46,9 @@ def fingerprint(module: Module, function: Function, edits: tuple[Edit, ...]) -> 
     if any(e.start < start or e.end > end for e in edits):
         return None
     try:
-        raw = apply_edits(module.raw[start:end], tuple(Edit(e.start - start, e.end - start, e.text) for e in edits))
+        raw = apply_edits(
+            module.raw[start:end], tuple(Edit(e.start - start, e.end - start, e.text) for e in edits)
+        )
     except ValueError:
         return None
     text = raw.decode()
@@ -71,7 +73,7 @@ def combined(proposals: Iterable[Proposal]) -> list[Proposal]:
         pairs = [tuple(group)] if len(group) == 2 else [*combinations(group, 2), tuple(group)]
         for pair in pairs:
             edits = tuple(sorted(e for p in pair for e in p.edits))
-            if any(b.start < a.end for a, b in zip(edits, edits[1:], strict=False)):
+            if any(b.start < a.end for a, b in pairwise(edits)):
                 continue
             note = f"{group[0].note} at {len(pair)} places"
             cost = max(p.cost for p in pair) + 1.2
@@ -92,9 +94,10 @@ def template_pool(location: Location) -> list[Scored]:
             proposals = [p for template in family.templates for p in template(scope)]
             proposals += combined(proposals)
             weighed = [
-                (evidence, p) for p in proposals
+                (evidence, p)
+                for p in proposals
                 if (evidence := weigh(suspect, location, family.name, p)) is not None
-            ]  # fmt: skip
+            ]
             weighed.sort(key=lambda pair: (-pair[0], pair[1].line, pair[1].note))
             kept = 0
             for evidence, proposal in weighed:
@@ -106,9 +109,16 @@ def template_pool(location: Location) -> list[Scored]:
                 seen.add(mark)
                 kept += 1
                 candidate = Candidate(
-                    module.path, proposal.edits, family.name, proposal.note, proposal.line, suspect.function.name
+                    module.path,
+                    proposal.edits,
+                    family.name,
+                    proposal.note,
+                    proposal.line,
+                    suspect.function.name,
                 )
-                pool.append(Scored(candidate, line_belief(suspect, proposal.line), PRIORS[family.name] + evidence))
+                pool.append(
+                    Scored(candidate, line_belief(suspect, proposal.line), PRIORS[family.name] + evidence)
+                )
     return pool
 
 
@@ -125,8 +135,8 @@ def weigh(suspect: Suspect, location: Location, family: str, proposal: Proposal)
     """Evidence for a variant in nats, from what the tests were seen to do; None where it can't matter.
 
     A guard on a parameter's value at a function's start that no failing test ever passes would change nothing
-    for them. One that failing tests pass and passing tests do not is likelier; so is a value or an exception that
-    the failing tests speak of.
+    for them. One that failing tests pass and passing tests do not is likelier; so is a value or an exception
+    that the failing tests speak of.
     """
     evidence = -proposal.cost
     text = "".join(e.text for e in proposal.edits)
@@ -162,11 +172,17 @@ def guard_evidence(suspect: Suspect, text: str) -> float | None:
 def meeting_kinds(condition: str, name: str) -> set[str] | None:
     """Kinds of value for which a simple test on a parameter holds; None where the test is of another form."""
     return {
-        f"not {name}": {"none", "empty", "zero", "false"}, f"{name} is None": {"none"}, f"{name} < 0": {"negative"},
-        f"{name} <= 0": {"negative", "zero"}, f"{name} == 0": {"zero"}, f"{name} < 1": {"negative", "zero"},
-        f"len({name}) == 0": {"empty"}, f"len({name}) < 2": {"empty", "single"},
-        f"isinstance({name}, str)": {"type:str"}, f"isinstance({name}, bytes)": {"type:bytes"},
-    }.get(condition)  # fmt: skip
+        f"not {name}": {"none", "empty", "zero", "false"},
+        f"{name} is None": {"none"},
+        f"{name} < 0": {"negative"},
+        f"{name} <= 0": {"negative", "zero"},
+        f"{name} == 0": {"zero"},
+        f"{name} < 1": {"negative", "zero"},
+        f"len({name}) == 0": {"empty"},
+        f"len({name}) < 2": {"empty", "single"},
+        f"isinstance({name}, str)": {"type:str"},
+        f"isinstance({name}, bytes)": {"type:bytes"},
+    }.get(condition)
 
 
 def whole_file(module: Module, candidate: Candidate) -> bytes | None:

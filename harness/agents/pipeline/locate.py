@@ -1,8 +1,8 @@
 """Locate: which functions, and which of their lines, are worth editing.
 
-Suspicion of a function = 1.0 x the highest Ochiai of its lines + 0.5 x how near it stands to the end of a failing
-test's traceback + 0.3 x how much the issue speaks of it. Where no failing test is known, the issue's words
-stand alone, and coverage by tests that the issue speaks of stands for the Ochiai.
+Suspicion of a function = 1.0 x the highest Ochiai of its lines + 0.5 x how near it stands to the end of a
+failing test's traceback + 0.3 x how much the issue speaks of it. Where no failing test is known, the words
+of the issue stand, and coverage by tests that it speaks of takes the place of the Ochiai.
 """
 
 import ast
@@ -19,6 +19,7 @@ from tasks.languages.language import named
 MAX_FUNCTIONS = 8
 MAX_FILE_BYTES = 400_000
 PROBE_SECONDS = 20.0
+TEST_SECONDS = 5.0
 
 
 @dataclass
@@ -70,31 +71,52 @@ def locate(prober: Prober, failing_tests: tuple[str, ...] | None) -> Location:
     task, sandbox = prober.task, prober.sandbox
     first = list(failing_tests or ())
     done = prober.run(
-        [], timeout_s=3 * PROBE_SECONDS + 60, first=first, coverage=True, deadline_s=PROBE_SECONDS
-    )  # fmt: skip
+        [],
+        timeout_s=3 * PROBE_SECONDS + 60,
+        first=first,
+        coverage=True,
+        test_s=TEST_SECONDS,
+        deadline_s=PROBE_SECONDS,
+    )
     if done.report is None and first:
         files = sorted({t.split("::")[0] for t in first})
-        done = prober.run(files, timeout_s=3 * PROBE_SECONDS, first=first, coverage=True, deadline_s=PROBE_SECONDS)
+        done = prober.run(
+            files,
+            timeout_s=3 * PROBE_SECONDS,
+            first=first,
+            coverage=True,
+            test_s=TEST_SECONDS,
+            deadline_s=PROBE_SECONDS,
+        )
     report = done.report or ProbeReport()
     issue = words(task.instruction)
     failing = [t for t in first if report.results.get(t) is None or report.results[t].outcome != "passed"]
     seen = [t for t in failing if t in report.lines]
-    passing = [t for t, r in report.results.items() if r.outcome == "passed" and t in report.lines and t not in first]
+    passing = [
+        t for t, r in report.results.items() if r.outcome == "passed" and t in report.lines and t not in first
+    ]
     if not seen:
         seen = _spoken_of(passing, issue)
         passing = [t for t in passing if t not in seen]
     suspicion = line_suspicion([report.lines[t] for t in seen], [report.lines[t] for t in passing])
     language = named(task.environment.language)
     paths = _source_paths(sandbox, task.environment.workdir, report)
-    paths = [p for p in paths if language.is_source(p) and posixpath.basename(p) not in ("setup.py", "conftest.py")]
+    paths = [
+        p for p in paths if language.is_source(p) and posixpath.basename(p) not in ("setup.py", "conftest.py")
+    ]
     modules = {p: m for p in paths if (m := read_module(sandbox, task.environment.workdir, p)) is not None}
     near = _traceback_nearness(report, failing)
     suspects = _suspects(modules, suspicion, near, issue)
     location = Location(
-        suspects, modules, failing, {t: r.outcome for t, r in report.results.items()}, report, issue,
+        suspects,
+        modules,
+        failing,
+        {t: r.outcome for t, r in report.results.items()},
+        report,
+        issue,
         "\n".join(f"{t}: {report.results[t].message}" for t in failing if t in report.results)[:2000]
         or "\n".join(report.errors.values())[:2000],
-    )  # fmt: skip
+    )
     for suspect in location.suspects:
         suspect.failing_kinds = _kinds_seen(suspect, report, seen if failing else [])
         suspect.passing_kinds = _kinds_seen(suspect, report, passing)
@@ -138,14 +160,17 @@ def _suspects(
     for path, module in modules.items():
         for function in module.functions:
             covered = {
-                line: score for line in range(function.first, function.last + 1)
+                line: score
+                for line in range(function.first, function.last + 1)
                 if (score := suspicion.get((path, line), 0.0)) > 0 and module.function_at(line) is function
-            }  # fmt: skip
+            }
             if function.name == "<module>":
                 continue
             body = "".join(module.line_text(n) for n in range(function.first, function.last + 1))
             spoken = overlap(issue, function.name, body)
-            close = max((near.get((path, n), 0.0) for n in range(function.first, function.last + 1)), default=0.0)
+            close = max(
+                (near.get((path, n), 0.0) for n in range(function.first, function.last + 1)), default=0.0
+            )
             highest = max(covered.values(), default=0.0)
             if suspicion and not covered and not close:
                 continue

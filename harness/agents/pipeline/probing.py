@@ -89,9 +89,15 @@ class Prober:
         key = uuid.uuid4().hex[:8]
         config, out = f"{FOLDER}/probe-{key}.json", f"{FOLDER}/report-{key}.json"
         defaults: dict[str, Any] = {
-            "root": self.task.environment.workdir, "out": out, "first": [], "only": None, "coverage": False,
-            "deadline_s": 60.0, "stop_on_failure": False,
-        }  # fmt: skip
+            "root": self.task.environment.workdir,
+            "out": out,
+            "first": [],
+            "only": None,
+            "coverage": False,
+            "test_s": 10.0,
+            "deadline_s": 60.0,
+            "stop_on_failure": False,
+        }
         self.sandbox.write(config, json.dumps({**defaults, **settings}).encode())
         return config, out
 

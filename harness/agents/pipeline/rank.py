@@ -2,13 +2,13 @@
 
     score(c) = log P(function) + log(suspicion of its line / highest in the function)
              + log share(family) - cost(variant) + evidence + WEIGHT x gain(c)
-    gain(c)  = (log-probability of the code after the edit - before it) clipped to ±CLIP nats, where inserted text pays
-               only its excess over RATE nats a token
+    gain(c)  = (log-probability of the code after the edit - before it) clipped to ±CLIP nats, where inserted
+               text pays only its excess over RATE nats a token
 
-The first four terms come without a model. gain weighs the changed lines and two after them, given the issue, the failing
-tests and the function so far; both texts share that prompt. Attempts with noise > 0 add noise x Gumbel to each
-score: taking the best then is sampling without replacement from the softmax of score / noise. The control
-gives every candidate of the same pool a seeded random place.
+All but the gain come without a model. gain weighs the changed lines and two after them, given the issue, the
+failing tests and the function so far, which both texts share. Attempts with noise > 0 add noise x Gumbel
+to each score: taking the best then is sampling without replacement from the softmax of score / noise. The
+control gives every candidate of the same pool a seeded random place.
 """
 
 import math
@@ -17,13 +17,21 @@ from dataclasses import dataclass, replace
 
 from harness.agents.pipeline.candidates import Scored
 from harness.agents.pipeline.locate import Location
-from harness.agents.pipeline.prompts import MAX_CHANGED_LINES, after, changed_text, head, lines, preamble, touched
+from harness.agents.pipeline.prompts import (
+    MAX_CHANGED_LINES,
+    after,
+    changed_text,
+    head,
+    lines,
+    preamble,
+    touched,
+)
 from harness.agents.pipeline.weigher import Weigher
 
 WEIGHT = 0.5
 CLIP = 12.0
 RATE = 1.2
-MODEL_POOL = 320
+MODEL_POOL = 200
 """candidates that the model weighs, the most likely before it first"""
 
 
@@ -49,7 +57,11 @@ def weigh_by_model(
     weighed = list(pool)
     for key in sorted(groups, key=lambda k: min(p.index for p in groups[k])):
         group = groups[key]
-        texts = list(dict.fromkeys([t for p in group for t in (p.shared + p.old, p.shared + p.new)]))
+        # The longest stretch of old code first: what all the others share with it need not be computed again.
+        whole = max((p.shared + p.old for p in group), key=len)
+        texts = list(
+            dict.fromkeys([whole, *(t for p in group for t in (p.shared + p.old, p.shared + p.new))])
+        )
         totals = weigher.totals(texts)
         if totals is None:
             break
@@ -75,7 +87,11 @@ def _prompt(index: int, scored: Scored, location: Location, opening: str) -> _Pr
     end = after(module, max(last, first - 1), suspect.function.last)
     shared = opening + head(suspect, module, first)
     return _Prompt(
-        index, (candidate.path, first), shared, lines(module, first, end), changed_text(module, candidate, first, end)
+        index,
+        (candidate.path, first),
+        shared,
+        lines(module, first, end),
+        changed_text(module, candidate, first, end),
     )
 
 
@@ -86,7 +102,9 @@ def score(scored: Scored, weight: float = WEIGHT) -> float:
 
 def order(pool: list[Scored], *, seed: int, noise: float, shuffled: bool, weighed: bool) -> list[Scored]:
     """Best first. noise is the temperature of the choice; 0 takes the scores as they are."""
-    ranked = sorted(pool, key=lambda s: (s.candidate.path, s.candidate.line, s.candidate.family, s.candidate.edits))
+    ranked = sorted(
+        pool, key=lambda s: (s.candidate.path, s.candidate.line, s.candidate.family, s.candidate.edits)
+    )
     # Not for secrets: a seeded order that can be had again.
     dice = random.Random(seed)
     if shuffled:

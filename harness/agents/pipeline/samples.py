@@ -19,7 +19,11 @@ def places(location: Location) -> list[tuple[Suspect, int]]:
     found: list[tuple[Suspect, int]] = []
     for suspect in location.suspects[:FUNCTIONS]:
         module = location.modules[suspect.function.path]
-        body = {n: s for n, s in suspect.lines.items() if module.line_text(n).strip() and n > suspect.function.first}
+        body = {
+            n: s
+            for n, s in suspect.lines.items()
+            if module.line_text(n).strip() and n > suspect.function.first
+        }
         found += [(suspect, n) for n in sorted(body, key=lambda n: (-body[n], n))[:LINES]]
     return found
 
@@ -38,8 +42,10 @@ def sample(
         indent = old[: len(old) - len(old.lstrip())]
         sampling = Sampling(
             temperature=TEMPERATURE, top_p=1.0, max_tokens=LINE_TOKENS, seed=seed * 1009 + rank, stop=("\n",)
-        )  # fmt: skip
-        made = endpoint.complete(opening + head(suspect, module, line) + indent[:-1], sampling=sampling, n=samples)
+        )
+        made = endpoint.complete(
+            opening + head(suspect, module, line) + indent[:-1], sampling=sampling, n=samples
+        )
         calls += made
         original = fingerprint(module, suspect.function, ())
         for call in made:

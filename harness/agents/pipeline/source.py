@@ -154,7 +154,7 @@ class Module:
 
     def first_line(self, statement: ast.stmt) -> int:
         """Where a statement begins, its decorators included."""
-        decorators = getattr(statement, "decorator_list", [])
+        decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
         return min([statement.lineno, *(d.lineno for d in decorators)])
 
     def statement_span(self, statement: ast.stmt) -> tuple[int, int]:

@@ -51,28 +51,47 @@ class Tried:
 
 
 def trial_runs(prober: Prober, location: Location) -> tuple[dict[str, object] | None, dict[str, object]]:
-    """The run of the failing tests (None where none is known) and of the suite, times tied to the baseline."""
-    failing = None
+    """Runs of the failing tests (None where none is known) and of the suite, with times to allow."""
+    failing: dict[str, object] | None = None
     report = location.report
     if location.failing:
         took = sum(report.results[t].seconds for t in location.failing if t in report.results)
         stop = len(location.failing) > 12
-        config, out = prober.configure(only=location.failing, deadline_s=3 * took + 8, stop_on_failure=stop)
+        limit = (
+            3 * max((report.results[t].seconds for t in location.failing if t in report.results), default=0)
+            + 2
+        )
+        config, out = prober.configure(
+            only=location.failing, test_s=min(limit, 10), deadline_s=3 * took + 8, stop_on_failure=stop
+        )
         files = sorted({t.split("::")[0] for t in location.failing})
-        failing = {"argv": prober.argv(config, files), "config": config, "report": out, "timeout_s": 3 * took + 10}
+        failing = {
+            "argv": prober.argv(config, files),
+            "config": config,
+            "report": out,
+            "timeout_s": 3 * took + 10,
+        }
     whole = 3 * report.seconds + 20
     config, out = prober.configure(first=location.failing, deadline_s=whole)
     targets = [] if not report.skipped else sorted({t.split("::")[0] for t in location.baseline})
     suite: dict[str, object] = {
-        "argv": prober.argv(config, targets), "config": config, "report": out, "timeout_s": whole + 5,
-    }  # fmt: skip
+        "argv": prober.argv(config, targets),
+        "config": config,
+        "report": out,
+        "timeout_s": whole + 5,
+    }
     return failing, suite
 
 
 def try_in_order(
-    prober: Prober, location: Location, ranked: list[Scored], *, limit: int, until: float,
+    prober: Prober,
+    location: Location,
+    ranked: list[Scored],
+    *,
+    limit: int,
+    until: float,
     watch: Callable[[Tried], None],
-) -> list[Tried]:  # fmt: skip
+) -> list[Tried]:
     """Up to limit candidates, best first; stops at the first that repairs. until is a time.monotonic()."""
     failing, suite = trial_runs(prober, location)
     done: list[Tried] = []
@@ -104,22 +123,31 @@ def _compiled(ranked: list[Scored], location: Location) -> Iterator[tuple[Scored
 
 
 def _run_batch(
-    prober: Prober, location: Location, batch: list[tuple[Scored, bytes]], failing: dict[str, object] | None,
-    suite: dict[str, object], until: float,
-) -> list[TrialLine]:  # fmt: skip
+    prober: Prober,
+    location: Location,
+    batch: list[tuple[Scored, bytes]],
+    failing: dict[str, object] | None,
+    suite: dict[str, object],
+    until: float,
+) -> list[TrialLine]:
     key = uuid.uuid4().hex[:8]
     job, out = f"{FOLDER}/job-{key}.json", f"{FOLDER}/tried-{key}.jsonl"
     left = max(5.0, until - time.monotonic())
     wanted = location.failing
     must_pass = [t for t, outcome in location.baseline.items() if outcome == "passed"]
     document = {
-        "root": prober.task.environment.workdir, "out": out, "failing": failing, "suite": suite, "until_s": left,
-        "wanted": wanted, "must_pass": must_pass,
+        "root": prober.task.environment.workdir,
+        "out": out,
+        "failing": failing,
+        "suite": suite,
+        "until_s": left,
+        "wanted": wanted,
+        "must_pass": must_pass,
         "candidates": [
             {"id": i, "path": s.candidate.path, "content": base64.b64encode(c).decode()}
             for i, (s, c) in enumerate(batch)
         ],
-    }  # fmt: skip
+    }
     prober.sandbox.write(job, json.dumps(document).encode())
     prober.sandbox.exec(
         [*prober.interpreter(), f"{FOLDER}/try_candidates.py", job],
@@ -167,6 +195,6 @@ def _judge(line: TrialLine, scored: Scored, content: bytes, rank: int, location:
 
 
 def best_partial(tried: list[Tried]) -> Tried | None:
-    """Where nothing repaired: the candidate with most failing tests mended that was not seen to break others."""
+    """Where nothing repaired: the one that mended most failing tests and was not seen to break others."""
     useful = [t for t in tried if t.passed and not t.regressed and t.wanted > t.passed]
     return max(useful, key=lambda t: (t.passed, -t.rank), default=None)

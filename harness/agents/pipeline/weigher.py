@@ -16,7 +16,7 @@ class Total:
 
 
 class Weigher:
-    """Asks for texts' log-probabilities; gives None for good once the endpoint can't or the budget is spent."""
+    """Asks for texts' log-probabilities; None for good once the endpoint can't or the budget is spent."""
 
     def __init__(self, endpoint: Endpoint | None, budget: Budget, recorder: Recorder, until: float) -> None:
         self.endpoint = endpoint
@@ -47,8 +47,12 @@ class Weigher:
         self.tokens += sum(t.tokens for t in totals)
         self.recorder.calls.append(
             ModelCall(
-                id=f"score-{len(self.recorder.calls)}", purpose="score", model=self.endpoint.model,
-                prompt="\n\x1e\n".join(texts)[:4000], prompt_tokens=sum(t.tokens for t in totals), seconds=seconds,
+                id=f"score-{len(self.recorder.calls)}",
+                purpose="score",
+                model=self.endpoint.model,
+                prompt="\n\x1e\n".join(texts)[:4000],
+                prompt_tokens=sum(t.tokens for t in totals),
+                seconds=seconds,
             )
-        )  # fmt: skip
+        )
         return totals

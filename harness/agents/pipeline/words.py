@@ -3,10 +3,15 @@
 import re
 
 _COMMON = frozenset(
-    "the a an of in on to for and or not is are was be been with without from by as at it its this that if when "
-    "then than but so do does did has have had can could should would will may no none true false fix fixed bug "
-    "issue error test tests python code function method class return returns value values result file line now "
-    "also instead wrong raises raise use used using should".split()
+    re.findall(
+        r"\w+",
+        """
+        the and for not are was were been with without from its this that then than but does did has have had
+        can could should would will may none true false fix fixed bug issue error test tests python code
+        function method class return returns value values result file line now also instead wrong raises raise
+        use used using when
+        """,
+    )
 )
 
 

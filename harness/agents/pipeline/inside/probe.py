@@ -1,20 +1,30 @@
 """Runs pytest and writes down what each test did: outcome, traceback, lines covered, arguments seen.
 
 Called as `probe.py CONFIG.json pytest-arguments…` with the tree as working directory. CONFIG holds root, out,
-first (ids to run before all others), only (ids to run, or null), coverage (bool), deadline_s (after it, what is
-left is not run) and stop_on_failure.
+first (ids to run before all others), only (ids to run, or null), coverage (bool), test_s (seconds after
+which one test counts as failed), deadline_s (after it, what is left is not run) and stop_on_failure.
 """
 
 import json
 import os
+import signal
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 CONFIG: dict[str, Any] = {}
 MAX_FRAMES = 40
+
+
+class TookTooLong(BaseException):
+    """A test ran past its time. Not an Exception, so that code under test does not swallow it."""
+
+
+def too_long(number: int, frame: object) -> None:
+    raise TookTooLong(f"still running after {CONFIG['test_s']} s")
 
 
 def kinds(value: object) -> list[str]:
@@ -47,7 +57,10 @@ class Probe:
             import coverage
 
             self.coverage = coverage.Coverage(
-                data_file=None, config_file=False, include=[self.root + "*"], omit=["*/.venv/*", "*/site-packages/*"]
+                data_file=None,
+                config_file=False,
+                include=[self.root + "*"],
+                omit=["*/.venv/*", "*/site-packages/*"],
             )
             self.coverage.start()
 
@@ -68,8 +81,13 @@ class Probe:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self, item: Any) -> Any:
+        signal.signal(signal.SIGALRM, too_long)
+        signal.setitimer(signal.ITIMER_REAL, CONFIG["test_s"])
         if self.coverage is None:
-            yield
+            try:
+                yield
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
             return
         self.coverage.switch_context(item.nodeid)
         seen: dict[str, dict[str, list[str]]] = {}
@@ -79,7 +97,7 @@ class Probe:
             code = frame.f_code
             if event != "call" or not code.co_filename.startswith(root):
                 return
-            name = f"{code.co_filename[len(root):]}:{code.co_firstlineno}"
+            name = f"{code.co_filename[len(root) :]}:{code.co_firstlineno}"
             calls = seen.setdefault(name, {})
             for parameter in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
                 told = calls.setdefault(parameter, [])
@@ -91,6 +109,7 @@ class Probe:
         try:
             yield
         finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
             sys.setprofile(before)
             self.coverage.switch_context("")
             self.calls[item.nodeid] = seen  # type: ignore[assignment]
@@ -143,19 +162,24 @@ class Probe:
                         else:
                             loaded.setdefault(relative, []).append(line)
         found = {
-            "results": self.results, "errors": self.errors, "lines": lines, "loaded": loaded, "calls": self.calls,
-            "skipped": self.skipped, "seconds": time.monotonic() - self.started,
-        }  # fmt: skip
+            "results": self.results,
+            "errors": self.errors,
+            "lines": lines,
+            "loaded": loaded,
+            "calls": self.calls,
+            "skipped": self.skipped,
+            "seconds": time.monotonic() - self.started,
+        }
         partial = CONFIG["out"] + ".part"
-        with open(partial, "w", encoding="utf-8", errors="backslashreplace") as file:
+        with Path(partial).open("w", encoding="utf-8", errors="backslashreplace") as file:
             json.dump(found, file)
-        os.replace(partial, CONFIG["out"])
+        Path(partial).replace(CONFIG["out"])
 
 
 def main() -> int:
-    with open(sys.argv[1], encoding="utf-8") as file:
+    with Path(sys.argv[1]).open(encoding="utf-8") as file:
         CONFIG.update(json.load(file))
-    sys.path[0] = os.getcwd()
+    sys.path[0] = str(Path.cwd())
     sys.dont_write_bytecode = True
     return int(pytest.main([*sys.argv[2:], "-p", "no:cacheprovider"], plugins=[Probe()]))
 

@@ -8,17 +8,45 @@ from harness.agents.pipeline.templates.scope import Proposal, Scope
 
 # Optional arguments of much used builtins and methods, the usual value first.
 KNOWN: dict[str, tuple[str, ...]] = {
-    "sorted": ("reverse=True",), "sort": ("reverse=True",), "enumerate": ("start=1",), "min": ("default=None",),
-    "max": ("default=None",), "next": ("None",), "getattr": ("None",), "pop": ("None", "0"), "get": ("''", "0", "[]"),
-    "split": ("1", "maxsplit=1"), "rsplit": ("1",), "splitlines": ("True", "keepends=True"), "zip": ("strict=True",),
-    "dumps": ("sort_keys=True", "ensure_ascii=False", "default=str"), "open": ("encoding='utf-8'", "newline=''"),
-    "sub": ("count=1", "flags=re.IGNORECASE"), "compile": ("re.IGNORECASE", "re.DOTALL", "re.MULTILINE"),
-    "match": ("re.IGNORECASE",), "search": ("re.IGNORECASE",), "replace": ("1",), "round": ("2",), "sum": ("[]",),
-    "int": ("16", "0"), "encode": ("'utf-8'",), "decode": ("'utf-8'",), "mkdir": ("exist_ok=True", "parents=True"),
-    "makedirs": ("exist_ok=True",), "join": (), "dict": (), "str": (), "strip": ("'\\n'", "' '"),
-    "rstrip": ("'\\n'", "'0'"), "lstrip": ("'0'",), "rmtree": ("ignore_errors=True",), "unlink": ("missing_ok=True",),
-    "wrap": ("break_long_words=False",), "quote": ("safe=''",), "partial": (),
-}  # fmt: skip
+    "sorted": ("reverse=True",),
+    "sort": ("reverse=True",),
+    "enumerate": ("start=1",),
+    "min": ("default=None",),
+    "max": ("default=None",),
+    "next": ("None",),
+    "getattr": ("None",),
+    "pop": ("None", "0"),
+    "get": ("''", "0", "[]"),
+    "split": ("1", "maxsplit=1"),
+    "rsplit": ("1",),
+    "splitlines": ("True", "keepends=True"),
+    "zip": ("strict=True",),
+    "dumps": ("sort_keys=True", "ensure_ascii=False", "default=str"),
+    "open": ("encoding='utf-8'", "newline=''"),
+    "sub": ("count=1", "flags=re.IGNORECASE"),
+    "compile": ("re.IGNORECASE", "re.DOTALL", "re.MULTILINE"),
+    "match": ("re.IGNORECASE",),
+    "search": ("re.IGNORECASE",),
+    "replace": ("1",),
+    "round": ("2",),
+    "sum": ("[]",),
+    "int": ("16", "0"),
+    "encode": ("'utf-8'",),
+    "decode": ("'utf-8'",),
+    "mkdir": ("exist_ok=True", "parents=True"),
+    "makedirs": ("exist_ok=True",),
+    "join": (),
+    "dict": (),
+    "str": (),
+    "strip": ("'\\n'", "' '"),
+    "rstrip": ("'\\n'", "'0'"),
+    "lstrip": ("'0'",),
+    "rmtree": ("ignore_errors=True",),
+    "unlink": ("missing_ok=True",),
+    "wrap": ("break_long_words=False",),
+    "quote": ("safe=''",),
+    "partial": (),
+}
 
 
 def calls(scope: Scope) -> Iterator[Proposal]:
@@ -80,8 +108,15 @@ def _added(scope: Scope, node: ast.Call, arguments: list[str], keywords: list[st
             continue
         if "re." in extra and "re" not in scope.module_names:
             continue
-        yield scope.swap(node, rebuilt(scope, node, [*arguments, *([] if keyword else [extra])],
-                                       [*keywords, *([extra] if keyword else [])]))  # fmt: skip
+        yield scope.swap(
+            node,
+            rebuilt(
+                scope,
+                node,
+                [*arguments, *([] if keyword else [extra])],
+                [*keywords, *([extra] if keyword else [])],
+            ),
+        )
     callee = scope.module_callables.get(name)
     if callee is not None:
         yield from _from_signature(scope, node, callee, arguments, keywords)

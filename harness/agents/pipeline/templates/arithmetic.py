@@ -7,15 +7,34 @@ from harness.agents.pipeline.templates.comparisons import operator_edit
 from harness.agents.pipeline.templates.scope import Proposal, Scope, short
 
 SYMBOLS: dict[type[ast.operator], str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
-    ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>", ast.Pow: "**",
-}  # fmt: skip
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.Pow: "**",
+}
 
 ALTERNATIVES: dict[str, tuple[str, ...]] = {
-    "+": ("-", "*", "|"), "-": ("+", "%"), "*": ("**", "/", "+"), "/": ("//", "*"), "//": ("/", "%"),
-    "%": ("//",), "&": ("|", "^", "and"), "|": ("&", "^", "or"), "^": ("&", "|"), "<<": (">>",),
-    ">>": ("<<",), "**": ("*",),
-}  # fmt: skip
+    "+": ("-", "*", "|"),
+    "-": ("+", "%"),
+    "*": ("**", "/", "+"),
+    "/": ("//", "*"),
+    "//": ("/", "%"),
+    "%": ("//",),
+    "&": ("|", "^", "and"),
+    "|": ("&", "^", "or"),
+    "^": ("&", "|"),
+    "<<": (">>",),
+    ">>": ("<<",),
+    "**": ("*",),
+}
 
 
 def operators(scope: Scope) -> Iterator[Proposal]:

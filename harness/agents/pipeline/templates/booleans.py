@@ -91,8 +91,13 @@ def condition_pool(scope: Scope) -> list[tuple[str, float]]:
                     pool.setdefault(text, 0.3)
     for name in scope.local_names[:8]:
         for text, cost in (
-            (name, 0.5), (f"not {name}", 0.5), (f"{name} is None", 0.7), (f"{name} is not None", 0.7),
-            (f"{name} == 0", 2.0), (f"{name} > 0", 2.0), (f"len({name}) > 1", 2.5),
-        ):  # fmt: skip
+            (name, 0.5),
+            (f"not {name}", 0.5),
+            (f"{name} is None", 0.7),
+            (f"{name} is not None", 0.7),
+            (f"{name} == 0", 2.0),
+            (f"{name} > 0", 2.0),
+            (f"len({name}) > 1", 2.5),
+        ):
             pool.setdefault(text, cost)
     return list(pool.items())[:60]

@@ -8,9 +8,17 @@ from harness.agents.pipeline.source import Edit
 from harness.agents.pipeline.templates.scope import Proposal, Scope, short
 
 SYMBOLS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
-    ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
-}  # fmt: skip
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
+}
 
 # Alternatives with the nats by which each is rarer than the commonest slip.
 ALTERNATIVES: dict[str, tuple[tuple[str, float], ...]] = {

@@ -9,9 +9,10 @@ from harness.agents.pipeline.templates.scope import Proposal, Scope
 
 def constants(scope: Scope) -> Iterator[Proposal]:
     texts = [
-        n.value for n in scope.nodes
+        n.value
+        for n in scope.nodes
         if isinstance(n, ast.Constant) and isinstance(n.value, str) and not scope.is_docstring(n)
-    ]  # fmt: skip
+    ]
     for node in scope.find(ast.Constant):
         parent = scope.module.parents.get(node)
         if isinstance(parent, ast.Raise | ast.Expr):

@@ -9,10 +9,18 @@ from harness.agents.pipeline.templates.scope import Proposal, Scope, short
 
 def guard_tests(name: str) -> list[tuple[str, float]]:
     return [
-        (f"not {name}", 0.0), (f"{name} is None", 0.2), (f"{name} < 0", 1.2), (f"{name} <= 0", 1.2),
-        (f"{name} == 0", 1.2), (f"{name} < 1", 1.5), (f"len({name}) == 0", 2.0), (name, 1.2),
-        (f"not isinstance({name}, str)", 2.0), (f"isinstance({name}, str)", 1.5), (f"len({name}) < 2", 2.0),
-    ]  # fmt: skip
+        (f"not {name}", 0.0),
+        (f"{name} is None", 0.2),
+        (f"{name} < 0", 1.2),
+        (f"{name} <= 0", 1.2),
+        (f"{name} == 0", 1.2),
+        (f"{name} < 1", 1.5),
+        (f"len({name}) == 0", 2.0),
+        (name, 1.2),
+        (f"not isinstance({name}, str)", 2.0),
+        (f"isinstance({name}, str)", 1.5),
+        (f"len({name}) < 2", 2.0),
+    ]
 
 
 def exits(scope: Scope) -> list[tuple[str, float]]:
@@ -78,16 +86,16 @@ def early_exits(scope: Scope) -> Iterator[Proposal]:
 def _exit(
     scope: Scope, statement: ast.stmt, name: str, test: str, ways: list[tuple[str, float]], cost: float
 ) -> Iterator[Proposal]:
-    if (
-        not scope.module.owns_its_lines(statement)
-        or (not scope.module.indent(statement)
-        and statement.col_offset)
+    if not scope.module.owns_its_lines(statement) or (
+        not scope.module.indent(statement) and statement.col_offset
     ):
         return
     options = list(ways)
     if scope.in_loop(statement):
         options = [("continue", -0.3), ("break", 0.5), *ways]
     for way, extra in options:
+        if way == scope.text(statement):
+            continue
         about = f'f"bad {name}: {{{name}!r}}"'
         action = way.replace("{about}", about) if way.startswith("raise ") else way
         note = f"if {test}: {short(action)}"
@@ -121,9 +129,9 @@ def indented_lines(scope: Scope, statement: ast.stmt) -> str | None:
     if not scope.module.owns_its_lines(statement):
         return None
     for part in ast.walk(statement):
-        if isinstance(part, ast.Constant | ast.JoinedStr) and part not in scope.module.in_fstring:
-            if getattr(part, "end_lineno", part.lineno) != part.lineno:
-                return None
+        quoted = isinstance(part, ast.Constant | ast.JoinedStr) and part not in scope.module.in_fstring
+        if quoted and getattr(part, "end_lineno", 0) != getattr(part, "lineno", 0):
+            return None
     start, end = scope.module.statement_span(statement)
     lines = scope.module.raw[start:end].decode().splitlines(keepends=True)
     text = "".join(f"    {line}" if line.strip() else line for line in lines)
@@ -139,18 +147,35 @@ def normalised_arguments(scope: Scope) -> Iterator[Proposal]:
         return
     for name in scope.arguments[:5]:
         for text, cost in (
-            (f"{name}.strip()", 0.3), (f"list({name})", 0.3), (f"str({name})", 0.5), (f"{name}.lower()", 0.5),
-            (f"int({name})", 0.7), (f"tuple({name})", 1.0), (f"dict({name})", 0.7), (f"set({name})", 1.0),
-            (f"sorted({name})", 1.0), (f"max({name}, 0)", 1.0), (f"abs({name})", 1.0), (f"max({name}, 1)", 1.2),
-            (f"{name}.copy()", 1.0), (f"{name}.rstrip()", 1.0), (f"{name} or []", 0.5), (f"{name} or {{}}", 0.7),
-            (f'{name} or ""', 0.7), (f"[{name}]", 2.0),
-        ):  # fmt: skip
+            (f"{name}.strip()", 0.3),
+            (f"list({name})", 0.3),
+            (f"str({name})", 0.5),
+            (f"{name}.lower()", 0.5),
+            (f"int({name})", 0.7),
+            (f"tuple({name})", 1.0),
+            (f"dict({name})", 0.7),
+            (f"set({name})", 1.0),
+            (f"sorted({name})", 1.0),
+            (f"max({name}, 0)", 1.0),
+            (f"abs({name})", 1.0),
+            (f"max({name}, 1)", 1.2),
+            (f"{name}.copy()", 1.0),
+            (f"{name}.rstrip()", 1.0),
+            (f"{name} or []", 0.5),
+            (f"{name} or {{}}", 0.7),
+            (f'{name} or ""', 0.7),
+            (f"[{name}]", 2.0),
+        ):
             yield scope.insert_before(first, [f"{name} = {text}"], f"{name} = {text}", cost=cost)
         for test, value, cost in (
-            (f"{name} is None", "[]", 0.3), (f"{name} is None", "{}", 0.5), (f"{name} is None", '""', 0.7),
-            (f"{name} is None", "0", 1.0), (f"isinstance({name}, str)", f"[{name}]", 0.5),
-            (f"{name} < 0", "0", 1.0), (f"isinstance({name}, str)", f"{name}.encode()", 1.5),
+            (f"{name} is None", "[]", 0.3),
+            (f"{name} is None", "{}", 0.5),
+            (f"{name} is None", '""', 0.7),
+            (f"{name} is None", "0", 1.0),
+            (f"isinstance({name}, str)", f"[{name}]", 0.5),
+            (f"{name} < 0", "0", 1.0),
+            (f"isinstance({name}, str)", f"{name}.encode()", 1.5),
             (f"isinstance({name}, bytes)", f"{name}.decode()", 1.0),
-        ):  # fmt: skip
+        ):
             lines = [f"if {test}:", f"    {name} = {value}"]
             yield scope.insert_before(first, lines, f"if {test}: {name} = {value}", cost=cost)

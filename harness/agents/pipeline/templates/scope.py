@@ -4,11 +4,14 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import TypeVar, overload
 
 from harness.agents.pipeline.source import Edit, Function, FunctionNode, Module
 
-NodeT = TypeVar("NodeT", bound=ast.AST)
+A = TypeVar("A", bound=ast.AST)
+B = TypeVar("B", bound=ast.AST)
+C = TypeVar("C", bound=ast.AST)
+D = TypeVar("D", bound=ast.AST)
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,18 @@ class Scope:
             isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         )
 
-    def find(self, *kinds: type[NodeT]) -> Iterator[NodeT]:
+    @overload
+    def find(self, kind: type[A], /) -> Iterator[A]: ...
+    @overload
+    def find(self, kind: type[A], second: type[B], /) -> Iterator[A | B]: ...
+    @overload
+    def find(self, kind: type[A], second: type[B], third: type[C], /) -> Iterator[A | B | C]: ...
+    @overload
+    def find(
+        self, kind: type[A], second: type[B], third: type[C], fourth: type[D], /
+    ) -> Iterator[A | B | C | D]: ...
+    def find(self, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
+        """Suspect nodes of the given kinds, in the order of the text."""
         for node in self.nodes:
             if isinstance(node, kinds) and self.suspect(node):
                 yield node

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from itertools import pairwise
 
 from harness.agents.pipeline.source import Edit
 from harness.agents.pipeline.templates.guards import indented_lines
@@ -51,7 +52,7 @@ def _unguarded(scope: Scope, statement: ast.If) -> Iterator[Proposal]:
 def moves(scope: Scope) -> Iterator[Proposal]:
     """Two neighbours exchanged; a block's last statement after the block; the next one into the block."""
     for block in blocks(scope):
-        for first, second in zip(block, block[1:], strict=False):
+        for first, second in pairwise(block):
             if not (scope.module.owns_its_lines(first) and scope.module.owns_its_lines(second)):
                 continue
             if not (scope.suspect(first) or scope.suspect(second)) or scope.is_docstring(first):
@@ -76,7 +77,9 @@ def moves(scope: Scope) -> Iterator[Proposal]:
     for node in scope.nodes:
         if isinstance(node, Blocks) and scope.suspect(node.body[-1]) and scope.module.owns_its_lines(node):
             last = node.body[-1]
-            tail = node.orelse or getattr(node, "handlers", []) or getattr(node, "finalbody", [])
+            tail = (
+                getattr(node, "orelse", []) or getattr(node, "handlers", []) or getattr(node, "finalbody", [])
+            )
             if not scope.module.owns_its_lines(last) or last.lineno == node.lineno or tail:
                 continue
             start, end = scope.module.statement_span(last)
@@ -126,10 +129,14 @@ def _missing_else(scope: Scope, node: ast.If) -> Iterator[Proposal]:
 def additions(scope: Scope) -> Iterator[Proposal]:
     """break, continue or a return after a statement of a loop; a nearby statement said once more."""
     simple = [
-        s for s in scope.nodes
-        if isinstance(s, ast.Assign | ast.AugAssign | ast.Expr) and not scope.is_docstring(s)
-        and scope.module.owns_its_lines(s) and s.lineno == s.end_lineno and not isinstance(scope.node, ast.Module)
-    ]  # fmt: skip
+        s
+        for s in scope.nodes
+        if isinstance(s, ast.Assign | ast.AugAssign | ast.Expr)
+        and not scope.is_docstring(s)
+        and scope.module.owns_its_lines(s)
+        and s.lineno == s.end_lineno
+        and not isinstance(scope.node, ast.Module)
+    ]
     for statement in scope.statements():
         if isinstance(statement, ast.Return | ast.Raise | ast.Break | ast.Continue) or isinstance(
             scope.node, ast.Module

@@ -6,10 +6,16 @@ from collections.abc import Iterator
 from harness.agents.pipeline.templates.scope import Proposal, Scope
 
 BESIDE: dict[str, tuple[str, ...]] = {
-    "int": ("(int, float)", "float", "bool"), "float": ("(int, float)", "int"), "list": ("(list, tuple)", "tuple", "(list, tuple, set)"),
-    "tuple": ("(list, tuple)", "list"), "str": ("(str, bytes)", "bytes"), "bytes": ("(bytes, bytearray)", "(str, bytes)", "str"),
-    "dict": ("Mapping", "(dict, list)"), "set": ("(set, frozenset)",), "bool": ("int",),
-}  # fmt: skip
+    "int": ("(int, float)", "float", "bool"),
+    "float": ("(int, float)", "int"),
+    "list": ("(list, tuple)", "tuple", "(list, tuple, set)"),
+    "tuple": ("(list, tuple)", "list"),
+    "str": ("(str, bytes)", "bytes"),
+    "bytes": ("(bytes, bytearray)", "(str, bytes)", "str"),
+    "dict": ("Mapping", "(dict, list)"),
+    "set": ("(set, frozenset)",),
+    "bool": ("int",),
+}
 
 
 def type_tests(scope: Scope) -> Iterator[Proposal]:
@@ -33,8 +39,10 @@ def type_tests(scope: Scope) -> Iterator[Proposal]:
                     if extra not in names:
                         yield scope.swap(kind, f"({', '.join([*names, extra])})", cost=0.7)
             for text, cost in (
-                (f"isinstance({value}, bool)", 1.0), (f"callable({value})", 2.0), (f"hasattr({value}, '__iter__')", 2.0)
-            ):  # fmt: skip
+                (f"isinstance({value}, bool)", 1.0),
+                (f"callable({value})", 2.0),
+                (f"hasattr({value}, '__iter__')", 2.0),
+            ):
                 yield scope.swap(node, text, cost=cost)
             if scope.text(kind) in ("int", "(int, float)"):
                 text = f"isinstance({value}, {scope.text(kind)}) and not isinstance({value}, bool)"

@@ -6,29 +6,76 @@ from collections.abc import Iterator
 from harness.agents.pipeline.templates.scope import Proposal, Scope
 
 ROUND: tuple[tuple[str, float], ...] = (
-    ("list", 0.0), ("str", 0.0), ("sorted", 0.3), ("int", 0.3), ("len", 0.5), ("tuple", 0.5), ("set", 0.5),
-    ("abs", 0.7), ("dict", 0.7), ("float", 0.7), ("reversed", 1.0), ("bool", 1.0), ("repr", 1.0), ("iter", 1.5), ("round", 1.5),
-)  # fmt: skip
+    ("list", 0.0),
+    ("str", 0.0),
+    ("sorted", 0.3),
+    ("int", 0.3),
+    ("len", 0.5),
+    ("tuple", 0.5),
+    ("set", 0.5),
+    ("abs", 0.7),
+    ("dict", 0.7),
+    ("float", 0.7),
+    ("reversed", 1.0),
+    ("bool", 1.0),
+    ("repr", 1.0),
+    ("iter", 1.5),
+    ("round", 1.5),
+)
 
 AFTER: tuple[tuple[str, float], ...] = (
-    (".strip()", 0.2), (".copy()", 0.3), (".lower()", 0.3), (".rstrip()", 0.7), (".lstrip()", 0.9), (".upper()", 1.0),
-    (".items()", 1.0), (".values()", 1.2), (".keys()", 1.5), (".casefold()", 1.2), (".split()", 1.5), (".encode()", 1.5),
-    (".decode()", 1.2), (".replace(' ', '')", 2.0), (".group()", 2.0), (".__name__", 2.0),
-)  # fmt: skip
+    (".strip()", 0.2),
+    (".copy()", 0.3),
+    (".lower()", 0.3),
+    (".rstrip()", 0.7),
+    (".lstrip()", 0.9),
+    (".upper()", 1.0),
+    (".items()", 1.0),
+    (".values()", 1.2),
+    (".keys()", 1.5),
+    (".casefold()", 1.2),
+    (".split()", 1.5),
+    (".encode()", 1.5),
+    (".decode()", 1.2),
+    (".replace(' ', '')", 2.0),
+    (".group()", 2.0),
+    (".__name__", 2.0),
+)
+
+VALUES = ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.BinOp
 
 
 def wraps(scope: Scope) -> Iterator[Proposal]:
     own = [
-        name for name, node in scope.module_callables.items()
-        if name in scope.module_names and len(node.args.args) - len(node.args.defaults) == 1 and name != scope.function.name
-    ]  # fmt: skip
+        name
+        for name, node in scope.module_callables.items()
+        if name in scope.module_names
+        and len(node.args.args) - len(node.args.defaults) == 1
+        and name != scope.function.name
+    ]
     methods = [
-        name for name, node in scope.module_callables.items()
-        if name not in scope.module_names and len(node.args.args) - len(node.args.defaults) == 2 and scope.function.owner
-    ]  # fmt: skip
-    imported = [f"{m}.{f}" for m, f in (("copy", "deepcopy"), ("copy", "copy"), ("re", "escape"), ("html", "escape"),
-                ("math", "ceil"), ("math", "floor"), ("os.path", "abspath")) if m.split(".")[0] in scope.module_names]  # fmt: skip
-    for node in scope.find(ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.BinOp):
+        name
+        for name, node in scope.module_callables.items()
+        if name not in scope.module_names
+        and len(node.args.args) - len(node.args.defaults) == 2
+        and scope.function.owner
+    ]
+    imported = [
+        f"{m}.{f}"
+        for m, f in (
+            ("copy", "deepcopy"),
+            ("copy", "copy"),
+            ("re", "escape"),
+            ("html", "escape"),
+            ("math", "ceil"),
+            ("math", "floor"),
+            ("os.path", "abspath"),
+        )
+        if m.split(".")[0] in scope.module_names
+    ]
+    for node in scope.find(ast.expr):
+        if not isinstance(node, VALUES):
+            continue
         place = _place(scope, node)
         if place is None or scope.suspect(node) is False:
             continue
@@ -56,8 +103,9 @@ def _place(scope: Scope, node: ast.AST) -> float | None:
     if isinstance(parent, ast.Return):
         return 0.0
     if isinstance(parent, ast.Assign | ast.For | ast.comprehension) and node in (
-        getattr(parent, "value", None), getattr(parent, "iter", None)
-    ):  # fmt: skip
+        getattr(parent, "value", None),
+        getattr(parent, "iter", None),
+    ):
         return 0.0
     if isinstance(parent, ast.Call) and node in parent.args:
         return 0.3
