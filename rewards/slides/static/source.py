@@ -1,12 +1,17 @@
 """A deck as it lies on disk: its HTML entries in page order and the files beside them."""
 
 import hashlib
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
 LARGEST_ENTRY = 64 * 1024 * 1024
 """Bytes of one HTML file past which it is refused: a page of that size can't be parsed in bounded time."""
+
+LARGEST_DECK = 128 * 1024 * 1024
+"""Bytes of all files of a deck that a browser is handed."""
 
 MOST_FILES = 20_000
 
@@ -14,6 +19,13 @@ _HTML_TAG = re.compile(
     rb"<\s*(?:!doctype\s+html|html|head|body|section|article|main|div|svg|h[1-6]|p|slide|style|template)\b",
     re.I,
 )
+_LOADABLE = frozenset({
+    ".html", ".htm", ".xhtml", ".css", ".js", ".mjs", ".json", ".svg", ".png", ".jpg", ".jpeg",
+    ".gif", ".webp", ".avif", ".bmp", ".ico", ".woff", ".woff2", ".ttf", ".otf", ".mp4", ".webm",
+    ".mp3", ".ogg", ".txt", ".md", ".csv", ".xml",
+})  # fmt: skip
+_NAMES_OTHERS = frozenset({".html", ".htm", ".xhtml", ".css", ".js", ".mjs", ".json", ".svg", ".md"})
+_FILE_NAME = re.compile(r"[^/\\\s\"'()<>?#=,;]+\.\w{2,5}")
 _HTML_SUFFIXES = (".html", ".htm", ".xhtml")
 
 
@@ -96,13 +108,45 @@ def _read_html(path: Path) -> str:
 
 
 def _files_under(root: Path) -> frozenset[str]:
+    """Paths of the files below, hidden folders and installed packages left out; MOST_FILES at most."""
     found: set[str] = set()
-    for path in root.rglob("*"):
-        if path.is_file():
-            found.add(path.relative_to(root).as_posix())
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(each for each in folders if not each.startswith(".") and each != "node_modules")
+        for name in sorted(names):
             if len(found) >= MOST_FILES:
-                break
+                return frozenset(found)
+            found.add((Path(folder) / name).relative_to(root).as_posix())
     return frozenset(found)
+
+
+def read_files(source: DeckSource) -> dict[str, bytes]:
+    """The entries and the files that they, and text files among those in turn, name; by path.
+
+    A deck may lie in a folder full of other things, which a page has no business with. What passes
+    LARGEST_DECK is left out, and so is a symbolic link that leads out of the folder.
+    """
+    root = source.root.resolve()
+    by_name: dict[str, list[str]] = {}
+    for path in sorted(source.files):
+        if Path(path).suffix.lower() in _LOADABLE:
+            by_name.setdefault(Path(path).name, []).append(path)
+    found: dict[str, bytes] = {}
+    room = LARGEST_DECK
+    waiting = [entry.name for entry in source.entries]
+    while waiting:
+        name = waiting.pop(0)
+        path_on_disk = (root / name).resolve()
+        inside = path_on_disk.is_relative_to(root) and path_on_disk.is_file()
+        if name in found or not inside or path_on_disk.stat().st_size > room:
+            continue
+        found[name] = path_on_disk.read_bytes()
+        room -= len(found[name])
+        if Path(name).suffix.lower() in _NAMES_OTHERS:
+            text = found[name].decode("utf-8", "replace")
+            named = {unquote(each) for each in _FILE_NAME.findall(text)}
+            named |= {each for each in by_name if " " in each and each in text}
+            waiting.extend(path for each in sorted(named) for path in by_name.get(each, ()))
+    return found
 
 
 def content_digest(source: DeckSource, name: str) -> str:

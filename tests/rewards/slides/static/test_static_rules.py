@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rewards.slides.static.layer import judge
 from rewards.slides.static.rule import StaticDeck
 from rewards.slides.static.rules import BY_ID, RULES
-from rewards.slides.static.source import DeckSource, Entry, NotADeck, natural_key, open_deck
+from rewards.slides.static.source import DeckSource, Entry, NotADeck, natural_key, open_deck, read_files
 
 HEAD = '<!doctype html><html lang="en"><head><title>T</title></head><body>'
 
@@ -195,3 +195,20 @@ def test_folder_of_pages_sorts_naturally(tmp_path: Path) -> None:
 def test_natural_order_is_numeric_order(numbers: list[int]) -> None:
     names = sorted((f"s{n}.html" for n in numbers), key=natural_key)
     assert names == [f"s{n}.html" for n in sorted(numbers)]
+
+
+def test_only_what_a_deck_names_is_handed_to_the_browser(tmp_path: Path) -> None:
+    (tmp_path / "deck.html").write_text(
+        page('<link rel="stylesheet" href="css/a.css"><img src="my%20pic.png" alt="">')
+    )
+    (tmp_path / "css").mkdir()
+    (tmp_path / "css" / "a.css").write_text("p{background:url(b.png)}")
+    for name in ("css/b.png", "my pic.png", "private.png", "notes.txt"):
+        (tmp_path / name).write_bytes(b"x")
+    (tmp_path / "out.png").symlink_to("/etc/hostname")
+    assert sorted(read_files(open_deck(tmp_path / "deck.html"))) == [
+        "css/a.css",
+        "css/b.png",
+        "deck.html",
+        "my pic.png",
+    ]
