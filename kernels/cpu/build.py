@@ -14,7 +14,7 @@ SOURCES = Path(__file__).parent / "source"
 UNITS = ("linear.cpp", "pointwise.cpp", "attention.cpp")
 COMPILERS = ("g++", "c++", "clang++")
 # Contraction lets a product and its sum round once, in every loop alike; -w because GCC's own headers warn.
-FLAGS = ("-O3", "-march=native", "-std=c++20", "-ffp-contract=fast", "-fPIC", "-shared", "-pthread", "-w")
+FLAGS = ("-O3", "-std=c++20", "-ffp-contract=fast", "-fPIC", "-shared", "-pthread", "-w")
 COMPILE_SECONDS = 300
 
 
@@ -27,8 +27,11 @@ def find_compiler() -> str | None:
     return next((found for name in COMPILERS if (found := shutil.which(name))), None)
 
 
-def library(folder: Path | None = None) -> Path:
-    """The library for this machine, compiled if it is not there yet (some seconds). Raises NoCompiler."""
+def library(folder: Path | None = None, architecture: str = "native") -> Path:
+    """The library for this machine, compiled if it is not there yet (some seconds). Raises NoCompiler.
+
+    architecture is what the compiler's -march takes; "native" uses all that this CPU has.
+    """
     compiler = find_compiler()
     if compiler is None:
         raise NoCompiler(
@@ -36,18 +39,25 @@ def library(folder: Path | None = None) -> Path:
         )
     folder = folder or user_cache_path("patchdeck") / "kernels"
     folder.mkdir(parents=True, exist_ok=True)
-    target = folder / f"cpu-{_digest(compiler)}.so"
+    target = folder / f"cpu-{_digest(compiler, architecture)}.so"
     if not target.exists():
         with FileLock(target.with_suffix(".lock")):
             if not target.exists():
-                _compile(compiler, target)
+                _compile(compiler, architecture, target)
     return target
 
 
-def _compile(compiler: str, target: Path) -> None:
+def _compile(compiler: str, architecture: str, target: Path) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent) as temporary:
         made = Path(temporary) / target.name
-        command = [compiler, *FLAGS, "-o", str(made), *(str(SOURCES / unit) for unit in UNITS)]
+        command = [
+            compiler,
+            f"-march={architecture}",
+            *FLAGS,
+            "-o",
+            str(made),
+            *(str(SOURCES / unit) for unit in UNITS),
+        ]
         try:
             result = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_SECONDS)
         except (OSError, subprocess.TimeoutExpired) as error:
@@ -63,9 +73,9 @@ def _compile(compiler: str, target: Path) -> None:
         made.replace(target)
 
 
-def _digest(compiler: str) -> str:
+def _digest(compiler: str, architecture: str) -> str:
     """Names the sources, the flags, the compiler's version and the CPU's capabilities."""
-    digest = hashlib.sha256(" ".join(FLAGS).encode())
+    digest = hashlib.sha256(" ".join((architecture, *FLAGS)).encode())
     for source in sorted(SOURCES.iterdir()):
         digest.update(source.name.encode() + source.read_bytes())
     version = subprocess.run([compiler, "--version"], capture_output=True, timeout=30)

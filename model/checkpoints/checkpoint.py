@@ -23,6 +23,7 @@ from kernels.formats import BlockMatrix
 from model.architectures.llama import Llama, LlamaConfig
 
 CHECKPOINT_FORMAT = 1
+FILES = ("config.json", "vocabulary.json", "model.safetensors")
 
 
 class CheckpointError(RuntimeError):
@@ -119,15 +120,15 @@ def save_checkpoint(
 
 
 def _load_folder(folder: Path) -> Checkpoint:
+    missing = next((name for name in FILES if not (folder / name).is_file()), None)
+    if missing is not None:
+        raise CheckpointError(
+            f"{folder} is not a checkpoint: {missing} is missing; give a folder that training wrote"
+        )
     try:
         described = _FolderConfig.model_validate_json((folder / "config.json").read_text(encoding="utf-8"))
         vocabulary = Vocabulary.model_validate_json((folder / "vocabulary.json").read_text(encoding="utf-8"))
         tensors = load_file(folder / "model.safetensors")
-    except FileNotFoundError as error:
-        raise CheckpointError(
-            f"{folder} is not a checkpoint: {Path(str(error.filename)).name or 'a file'} is missing; "
-            "give a folder that training wrote"
-        ) from error
     except (ValidationError, SafetensorError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise CheckpointError(
             f"the checkpoint in {folder} is damaged ({_first_line(error)}): train it again"

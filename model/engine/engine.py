@@ -105,7 +105,7 @@ class Engine:
         total = len(request.prompt_ids) + request.max_tokens
         if total > self.config.context_length:
             raise RequestError(
-                f"the prompt has {len(request.prompt_ids)} tokens and max_tokens is {request.max_tokens}, but "
+                f"the prompt has {len(request.prompt_ids)} tokens, max_tokens is {request.max_tokens}, but "
                 f"the model's context holds {self.config.context_length}: shorten it or lower max_tokens"
             )
         ticket = Ticket()

@@ -77,7 +77,7 @@ def _build(vocabulary: Vocabulary) -> Tokenizer:
         pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
     else:
         raise CheckpointError(
-            f"the pre-tokenizer {vocabulary.pre_tokenizer!r} is not known here: use a smollm or gpt-2 checkpoint"
+            f"the pre-tokenizer {vocabulary.pre_tokenizer!r} is not known: use a smollm or gpt-2 checkpoint"
         )
     tokens = {token: index for index, token in enumerate(vocabulary.tokens)}
     merges = [(left, right) for left, right in (merge.split(" ") for merge in vocabulary.merges)]
