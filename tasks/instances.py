@@ -6,7 +6,6 @@ import json
 import shlex
 import stat
 import tarfile
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from filelock import FileLock
@@ -21,11 +20,9 @@ from tasks.task import ImageRecipe
 WORKDIR = "/testbed"
 AGENT = "agent"
 _TREE = "/tmp/patchdeck-tree.tar"
-_LAYOUT = 5
+_LAYOUT = 6
 """Raised whenever what stands around the recipe's commands changes, so that older images are not used."""
 BUILD_TIMEOUT_S = 1200.0
-
-Report = Callable[[str], None]
 
 
 class BuildFailed(RuntimeError):
@@ -77,15 +74,17 @@ def _member(entry: TreeEntry) -> tarfile.TarInfo:
 
 
 def build_instance(
-    repository: Repository, commit: str, language: Language, *, run_id: str, report: Report | None = None
+    repository: Repository, commit: str, language: Language, *, run_id: str, failed: dict[str, BuildFailed]
 ) -> Instance:
     """The image of the tree at `commit`, made where it is not there yet.
+
+    failed: environments that could not be built, by key; one found there is not tried again, a new one is added.
 
     Raises BuildFailed for a command of the repository's own recipe, NoRecipe, SandboxFault for the engine.
     """
     entries = {entry.path: entry for entry in repository.tree(commit)}
     recipe = language.recipe(sorted(entries), lambda path: repository.blob(commit, path))
-    environment, key = _environment(repository, commit, language, recipe, run_id, report)
+    environment, key = _environment(repository, commit, recipe, run_id, failed)
     digest = _digest(
         key, *recipe.instance_commands, *(f"{e.mode} {e.object_id} {p}" for p, e in entries.items())
     )
@@ -93,7 +92,7 @@ def build_instance(
     if not image_exists(image):
         result = build_image(
             environment,
-            [*_lay_tree(), *recipe.instance_commands, *_settle()],
+            [*_lay_tree(), *_in_tree(recipe.instance_commands), *_settle()],
             tag=image,
             files={_TREE: tree_archive(repository, commit)},
             labels={RUN_LABEL: run_id, "patchdeck.image": "instance"},
@@ -102,7 +101,7 @@ def build_instance(
         if not result.ok:
             raise BuildFailed("instance image", result.failed_command, result.log)
     made = ImageRecipe(
-        base=language.base_image,
+        base=recipe.base,
         commands=(*recipe.environment_commands, *recipe.instance_commands),
         key=key,
     )
@@ -112,12 +111,11 @@ def build_instance(
 def _environment(
     repository: Repository,
     commit: str,
-    language: Language,
     recipe: EnvironmentRecipe,
     run_id: str,
-    report: Report | None,
+    failed: dict[str, BuildFailed],
 ) -> tuple[str, str]:
-    base = ensure_base(language.base_image, report)
+    base = ensure_base(recipe.base)
     contents = (f"{path}\0{(repository.blob(commit, path) or b'').hex()}" for path in recipe.declarations)
     key = _digest(base, str(_LAYOUT), json.dumps(recipe.env), *recipe.environment_commands, *contents)
     image = f"patchdeck/environment:{key}"
@@ -125,20 +123,29 @@ def _environment(
     locks = user_cache_path("patchdeck", ensure_exists=True) / "locks"
     locks.mkdir(exist_ok=True)
     with FileLock(locks / f"environment-{key}.lock"):
+        if key in failed:
+            raise failed[key]
         if not image_exists(image):
-            if report:
-                report(f"building environment {key[:12]}")
             result = build_image(
                 base,
-                [*_prepare(), *recipe.environment_commands, f"find {WORKDIR} -mindepth 1 -delete"],
+                [
+                    *_prepare(),
+                    *_in_tree(recipe.environment_commands),
+                    f"find {WORKDIR} -mindepth 1 -delete",
+                ],
                 tag=image,
                 files={_TREE: tree_archive(repository, commit)},
                 labels={RUN_LABEL: run_id, "patchdeck.image": "environment"},
                 timeout_s=BUILD_TIMEOUT_S,
             )
             if not result.ok:
-                raise BuildFailed("environment", result.failed_command, result.log)
+                failed[key] = BuildFailed("environment", result.failed_command, result.log)
+                raise failed[key]
     return image, key
+
+
+def _in_tree(commands: tuple[str, ...]) -> list[str]:
+    return [f"cd {WORKDIR} && {command}" for command in commands]
 
 
 def _prepare() -> list[str]:

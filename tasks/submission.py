@@ -116,12 +116,16 @@ def _drop(sandbox: Sandbox, task: PatchTask, language: Language, changes: list[C
     listing = _git(sandbox, "ls-tree", "-r", "-z", "--name-only", "HEAD").output.decode(
         "utf-8", "surrogateescape"
     )
-    guarded = {p for p in listing.split("\0") if p and language.is_protected(p)} | tests
+    base = {path for path in listing.split("\0") if path}
+    guarded = {path for path in base if language.is_protected(path)} | tests
     # A file or link put where a folder of tests stands takes the whole folder away.
     folders = {parent for path in guarded for parent in _parents(path)}
 
     def protected(path: str) -> bool:
-        return path in tests or path in folders or (language.is_protected(path) and path not in gold)
+        if path in tests or path in folders:
+            return True
+        planted = path not in base and language.shadows_runtime(path)
+        return (planted or language.is_protected(path)) and path not in gold
 
     dropped = [change for change in changes if protected(change.path)]
     planted = [change.path for change in dropped if change.old_mode == _GONE]

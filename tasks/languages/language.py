@@ -15,9 +15,11 @@ class EnvironmentRecipe:
     """How a repository's environment is made, in two layers.
 
     environment_commands run once over a tree at /testbed and are shared by every commit with the same key;
-    instance_commands run over each commit's own tree. Shell lines, run as root, workdir /testbed.
+    instance_commands run over each commit's own tree. Shell lines, run as root, workdir /testbed. base is the
+    name of a base image.
     """
 
+    base: str
     environment_commands: tuple[str, ...]
     instance_commands: tuple[str, ...]
     declarations: tuple[str, ...]
@@ -38,7 +40,6 @@ class Language(Protocol):
     """One language. Pure: knows paths and texts, never a container."""
 
     name: str
-    base_image: str
 
     def recognises(self, paths: list[str]) -> bool:
         """True where the tree is of this language."""
@@ -54,6 +55,10 @@ class Language(Protocol):
 
     def is_protected(self, path: str) -> bool:
         """A path by which a change could bend its own judgement: tests and whatever steers the runner."""
+        ...
+
+    def shadows_runtime(self, path: str) -> bool:
+        """A new file that would be loaded in place of the runner's or the runtime's own."""
         ...
 
     def recipe(self, paths: list[str], read: ReadFile) -> EnvironmentRecipe:

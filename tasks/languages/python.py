@@ -1,7 +1,9 @@
 """Python: repositories whose tests pytest can run (unittest suites among them)."""
 
 import ast
+import re
 import shlex
+import sys
 from importlib import resources
 
 from tasks.languages.language import EnvironmentRecipe, NoRecipe, ReadFile, SuiteReport
@@ -25,13 +27,29 @@ _STEERING_FILES = frozenset(
         "pyvenv.cfg",
     }
 )
+_RUNNER_MODULES = frozenset(
+    {
+        "pytest",
+        "_pytest",
+        "pluggy",
+        "iniconfig",
+        "packaging",
+        "pygments",
+        "pytest_timeout",
+        "coverage",
+        "xdist",
+    }
+)
 _BUILT_FOLDERS = frozenset({"__pycache__", ".pytest_cache", ".git", ".venv", ".mypy_cache", ".ruff_cache"})
-_PLUGIN_FOLDER = "/opt/patchdeck"
+_COMPILED = (".c", ".cc", ".cpp", ".pyx")
+_PLUGIN_FOLDER = "/tmp/patchdeck-plugin"
 _PLUGIN = "patchdeck_pytest_plugin"
 _TEST_TIMEOUT_S = 30
 """A defect that never ends fails its own test and leaves the others their turn."""
 _PIP = "/opt/venv/bin/pip install --no-cache-dir --disable-pip-version-check --no-input"
 
+# The tree stands last on the path: tests find their helpers, and no file of the tree can stand in for the
+# runner or for a library, which `python -m pytest` alone would allow.
 _PATH_FILE = (
     "for packages in /opt/venv/lib/python3*/site-packages; do "
     "printf '/testbed\\n/testbed/src\\n' > \"$packages/testbed.pth\"; done"
@@ -42,7 +60,6 @@ class Python:
     """A venv at /opt/venv from the repository's own declarations, the whole suite by pytest."""
 
     name = "python"
-    base_image = "python-debian12"
     report_path = "/tmp/patchdeck-report/junit.xml"
 
     def recognises(self, paths: list[str]) -> bool:
@@ -69,6 +86,10 @@ class Python:
             or any(f in _BUILT_FOLDERS or f.endswith((".egg-info", ".dist-info")) for f in folders)
         )
 
+    def shadows_runtime(self, path: str) -> bool:
+        top = path.removeprefix("src/").split("/", 1)[0].removesuffix(".py")
+        return top in sys.stdlib_module_names or top in _RUNNER_MODULES
+
     def recipe(self, paths: list[str], read: ReadFile) -> EnvironmentRecipe:
         found = declared(paths, read)
         if not found.installable and not any(p.endswith(".py") for p in paths):
@@ -78,13 +99,16 @@ class Python:
         commands = ["python3 -m venv /opt/venv", f"{_PIP} --upgrade pip"]
         commands.append(f"{_PIP} {_quoted(_without_doubles(build))}")
         wanted = [*found.requirements, "pytest", "pytest-timeout", "coverage"]
+        instance: tuple[str, ...]
         if found.installable:
             commands.append(f"{_PIP} -e .{extras} {_quoted(wanted)}")
-            instance = (f"{_PIP} --no-deps --no-build-isolation -e .",)
+            instance = (f"{_PIP} --no-deps --no-build-isolation -e .", _PATH_FILE)
         else:
             commands.append(f"{_PIP} {_quoted(wanted)}")
             instance = (_PATH_FILE,)
+        compiled = any(path.endswith(_COMPILED) and not self.is_test_path(path) for path in paths)
         return EnvironmentRecipe(
+            base="python-debian12-compiler" if compiled else "python-debian12",
             environment_commands=tuple(commands),
             instance_commands=instance,
             declarations=found.paths,
@@ -107,6 +131,7 @@ class Python:
             "env",
             f"PYTHONPATH={_PLUGIN_FOLDER}",
             "/opt/venv/bin/python",
+            "-P",
             "-m",
             "pytest",
             "-p",
@@ -169,8 +194,6 @@ def _quoted(words: list[str]) -> str:
 
 def _without_doubles(requirements: list[str]) -> list[str]:
     """The first requirement for each distribution; a later, more general one would contradict it."""
-    import re
-
     kept: dict[str, str] = {}
     for requirement in requirements:
         name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0].lower().replace("_", "-")

@@ -8,7 +8,6 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from sandboxes.engine import ensure_engine
-from sandboxes.images import ensure_base
 from sandboxes.reaper import reap
 from tasks.languages.language import Language, recognise
 from tasks.mining.display import Display
@@ -68,7 +67,6 @@ def _mine(
     ensure_engine(display.say)
     # The lock is held, so whatever carries this run's label was left by a run that was killed.
     reap(run_id)
-    ensure_base(language.base_image, display.say)
     known: dict[str, Outcome] = {}
 
     def funnel() -> Funnel:

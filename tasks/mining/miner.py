@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from sandboxes.sandbox import SandboxFault
@@ -56,6 +56,8 @@ class Miner:
     folder: MiningFolder
     run_id: str
     told: Callable[[Update], None]
+    failed: dict[str, BuildFailed] = field(default_factory=dict)
+    """Environments that could not be built in this run."""
 
     def mine(self, candidates: list[Candidate], *, workers: int) -> list[Outcome]:
         """Outcomes in the candidates' order; tasks are appended in that order too.
@@ -125,7 +127,9 @@ class Miner:
         source_patch = self.origin.repository.difference(base, commit.id, candidate.source_paths)
         test_patch = self.origin.repository.difference(base, commit.id, candidate.test_paths)
         try:
-            instance = build_instance(self.origin.repository, base, self.language, run_id=self.run_id)
+            instance = build_instance(
+                self.origin.repository, base, self.language, run_id=self.run_id, failed=self.failed
+            )
         except NoRecipe as error:
             return self._fell(candidate, Outcome(commit=commit.id, subject=commit.subject, reason=str(error)))
         except BuildFailed as error:

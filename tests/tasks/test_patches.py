@@ -135,7 +135,8 @@ def test_binary_without_contents_is_refused_with_the_cure():
 
 def test_a_build_product_without_contents_is_left_out(patch):
     built = (
-        "diff --git a/p/__pycache__/m.cpython-311.pyc b/p/__pycache__/m.cpython-311.pyc\nnew file mode 100644\n"
+        "diff --git a/p/__pycache__/m.cpython-311.pyc b/p/__pycache__/m.cpython-311.pyc\n"
+        "new file mode 100644\n"
         "index 0000000..1\nBinary files /dev/null and b/p/__pycache__/m.cpython-311.pyc differ\n"
     )
     read = read_patch(built + patch)
