@@ -1,0 +1,1 @@
+"""How decks say "page": one small plugin a convention."""

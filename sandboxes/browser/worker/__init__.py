@@ -1,0 +1,1 @@
+"""The worker that runs inside the browser container: JSON lines in, JSON lines out, no port."""
