@@ -12,7 +12,7 @@ from harness.agents.pipeline.source import Candidate, Edit, Function, Module, ap
 from harness.agents.pipeline.templates import FAMILIES, PRIORS
 from harness.agents.pipeline.templates.scope import Proposal, Scope
 
-PER_FAMILY = 60
+PER_FAMILY = 40
 """candidates of one family in one function that go on to ranking, the commonest variants first"""
 
 

@@ -14,7 +14,6 @@ from harness.agents.pipeline.source import Function, Module, SourceError
 from harness.agents.pipeline.spectrum import line_suspicion
 from harness.agents.pipeline.words import overlap, words
 from sandboxes.sandbox import Sandbox
-from tasks.languages.language import named
 
 MAX_FUNCTIONS = 8
 MAX_FILE_BYTES = 400_000
@@ -99,10 +98,11 @@ def locate(prober: Prober, failing_tests: tuple[str, ...] | None) -> Location:
         seen = _spoken_of(passing, issue)
         passing = [t for t in passing if t not in seen]
     suspicion = line_suspicion([report.lines[t] for t in seen], [report.lines[t] for t in passing])
-    language = named(task.environment.language)
     paths = _source_paths(sandbox, task.environment.workdir, report)
     paths = [
-        p for p in paths if language.is_source(p) and posixpath.basename(p) not in ("setup.py", "conftest.py")
+        p
+        for p in paths
+        if prober.language.is_source(p) and posixpath.basename(p) not in ("setup.py", "conftest.py")
     ]
     modules = {p: m for p in paths if (m := read_module(sandbox, task.environment.workdir, p)) is not None}
     near = _traceback_nearness(report, failing)

@@ -1,6 +1,7 @@
 """Runs the probe in the sandbox and reads what it wrote, without trusting it."""
 
 import json
+import posixpath
 import uuid
 from dataclasses import dataclass, field
 from importlib import resources
@@ -9,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, Field, ValidationError
 
 from sandboxes.sandbox import Sandbox
+from tasks.languages.language import Language, named
 from tasks.task import PatchTask
 
 FOLDER = "/tmp/patchdeck-repair"
@@ -54,6 +56,12 @@ class Prober:
     task: PatchTask
     extra: tuple[str, ...] = field(default=("-rN",))
     sent: bool = False
+    plain: bool = False
+    """the project's own addopts are left out, since with them no report came"""
+
+    @property
+    def language(self) -> Language:
+        return named(self.task.environment.language)
 
     def send(self) -> None:
         if self.sent:
@@ -71,15 +79,21 @@ class Prober:
                 return command[:index]
         return ["/opt/venv/bin/python"]
 
-    def argv(self, config_path: str, targets: list[str], *, plain: bool = False) -> list[str]:
-        """The task's own pytest command, run through the probe, on the given files ([]: the whole suite)."""
+    def argv(self, config_path: str, targets: list[str]) -> list[str]:
+        """The task's own pytest command, run through the probe, on the given files ([]: the whole suite).
+
+        What serves the report that grading reads is left out: its plugin is not in an agent's sandbox.
+        """
         command = list(self.task.environment.test_command)
         options: list[str] = []
         for index, word in enumerate(command):
             if word == "-m" and command[index + 1 : index + 2] == ["pytest"]:
-                # The report belongs to grading, not to a probe.
                 options = [w for w in command[index + 2 :] if not w.startswith("--junitxml")]
-        if plain:
+        grading = {posixpath.basename(p).removesuffix(".py") for p in self.language.support_files()}
+        for plugin in grading & set(options):
+            at = options.index(plugin)
+            del options[at - 1 : at + 1]
+        if self.plain:
             options = [*options, "-o", "addopts="]
         return [*self.interpreter(), f"{FOLDER}/probe.py", config_path, *options, *self.extra, *targets]
 
@@ -104,9 +118,10 @@ class Prober:
     def run(self, targets: list[str], *, timeout_s: float, **settings: object) -> ProbeResult:
         """One probed run; once more without the project's own addopts where the first left no report."""
         config, out = self.configure(**settings)
-        for plain in (False, True):
+        for plain in dict.fromkeys((self.plain, True)):
+            self.plain = plain
             done = self.sandbox.exec(
-                self.argv(config, targets, plain=plain),
+                self.argv(config, targets),
                 timeout_s=timeout_s,
                 env={**self.task.environment.env, "PYTHONDONTWRITEBYTECODE": "1"},
                 workdir=self.task.environment.workdir,

@@ -11,7 +11,7 @@ from harness.episode import ModelCall, Sampling
 TEMPERATURE = 0.8
 LINE_TOKENS = 40
 FUNCTIONS = 3
-LINES = 3
+LINES = 2
 
 
 def places(location: Location) -> list[tuple[Suspect, int]]:
