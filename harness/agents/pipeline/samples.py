@@ -19,11 +19,9 @@ def places(location: Location) -> list[tuple[Suspect, int]]:
     found: list[tuple[Suspect, int]] = []
     for suspect in location.suspects[:FUNCTIONS]:
         module = location.modules[suspect.function.path]
-        body = {
-            n: s
-            for n, s in suspect.lines.items()
-            if module.line_text(n).strip() and n > suspect.function.first
-        }
+        everywhere = dict.fromkeys(range(suspect.function.first, suspect.function.last + 1), 0.0)
+        known = (suspect.lines or everywhere).items()
+        body = {n: s for n, s in known if module.line_text(n).strip() and n > suspect.function.first}
         found += [(suspect, n) for n in sorted(body, key=lambda n: (-body[n], n))[:LINES]]
     return found
 
