@@ -96,7 +96,6 @@ def _start(base: str, labels: dict[str, str], settings: HostSettings) -> str:
         api = client().api
         host_config = api.create_host_config(
             network_mode="host" if settings.on_host_network else "bridge",
-            init=True,
             binds={source: {"bind": target, "mode": "ro"} for source, target in settings.binds.items()},
             mem_limit=_MEMORY,
             memswap_limit=_MEMORY,

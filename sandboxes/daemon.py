@@ -19,12 +19,16 @@ _POLL_S = 0.25
 
 @dataclass(frozen=True)
 class DaemonPlace:
-    """Where one dockerd keeps its run-time files; a second place is a second, private engine."""
+    """Where one dockerd keeps its run-time files, and how it is started."""
 
     socket: Path = Path("/var/run/docker.sock")
     pid_file: Path = Path("/var/run/docker.pid")
     exec_root: Path = Path("/var/run/docker")
     arguments: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    """What the command starts with: a second engine on a machine belongs in a network namespace of its own,
+    or it
+    takes the first one's bridge away."""
 
     @property
     def containerd_pid_file(self) -> Path:
@@ -77,7 +81,7 @@ def start_daemon(place: DaemonPlace, say: Report) -> int:
         say(f"removed {removed}, left by a hard stop")
     log = user_cache_path("patchdeck", ensure_exists=True) / f"dockerd-{place.socket.stem}.log"
     say("starting dockerd")
-    command = ["dockerd", "-H", f"unix://{place.socket}", "--pidfile", str(place.pid_file)]
+    command = [*place.before, "dockerd", "-H", f"unix://{place.socket}", "--pidfile", str(place.pid_file)]
     command += ["--exec-root", str(place.exec_root), *place.arguments]
     with log.open("ab") as sink:
         process = subprocess.Popen(
@@ -136,7 +140,10 @@ def _runs(pid_file: Path, name: str) -> bool:
     if not pid.isdigit():
         return False
     try:
-        return Path(f"/proc/{pid}/comm").read_text().strip() == name
+        # A killed daemon that nobody has waited for yet keeps its name, but is not running.
+        status = Path(f"/proc/{pid}/status").read_text().splitlines()
+        state = next(line.split()[1] for line in status if line.startswith("State:"))
+        return status[0].split()[1] == name and state not in "ZX"
     except OSError:
         return False
 

@@ -33,10 +33,11 @@ class TreeTooLarge(SandboxFault):
 
 
 def tree_patch(base: BaseTree, chunks: Iterator[bytes], room: int) -> bytes:
-    """A git patch (full index, binary, no renames) from base to the engine's archive of the tree now.
+    """A git patch (binary, full index, no renames) from base to the engine's archive of the tree now.
 
     New files that the base's own `.gitignore` files or BY_PRODUCTS name are left out; the work's own ignore
-    rules, attributes and configuration have no say. Repositories inside the tree count as plain files without their
+    rules, attributes and configuration have no say. Repositories inside the tree count as plain files
+    without
     `.git`. room: bytes that regular files may claim together. Raises TreeTooLarge.
     """
     with tempfile.TemporaryDirectory(prefix="patchdeck-difference-") as folder:
