@@ -78,7 +78,7 @@ def build_instance(
 ) -> Instance:
     """The image of the tree at `commit`, made where it is not there yet.
 
-    failed: environments that could not be built, by key; one found there is not tried again, a new one is added.
+    failed: environments that could not be built, by key; those are not tried again, a new one is added.
 
     Raises BuildFailed for a command of the repository's own recipe, NoRecipe, SandboxFault for the engine.
     """

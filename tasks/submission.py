@@ -69,19 +69,25 @@ def lay_tests(sandbox: Sandbox, task: PatchTask) -> None:
 
 
 def _apply(sandbox: Sandbox, text: str) -> str:
-    """Empty where the patch went in; else git's reason. Tried with and without the leading path component."""
+    """Empty where the patch went in; else git's reason for the plain attempt."""
     # The tree was laid down anew, so what the index remembers of its files' times and inodes is stale.
     _git(sandbox, "update-index", "-q", "--refresh", check=False)
-    done = _git(sandbox, "apply", "--index", "--whitespace=nowarn", "-", stdin=text, check=False)
-    if done.exit_code == 0:
-        return ""
+    # Models leave out context at a hunk's end, which git takes for the file's end unless told otherwise.
+    attempts = [(), ("--unidiff-zero",)]
     # Plain `diff -u old new` has no a/ and b/ in front.
     if "diff --git" not in text:
-        bare = _git(sandbox, "apply", "-p0", "--index", "--whitespace=nowarn", "-", stdin=text, check=False)
-        if bare.exit_code == 0:
+        attempts.append(("-p0",))
+    reasons = []
+    for options in attempts:
+        done = _git(
+            sandbox, "apply", *options, "--index", "--whitespace=nowarn", "-", stdin=text, check=False
+        )
+        if done.exit_code == 0:
             return ""
-    lines = [line.removeprefix("error: ") for line in done.text.splitlines() if line.startswith("error: ")]
-    return "; ".join(lines[:3]) or done.text.strip()[:300] or "git apply failed"
+        reasons.append(done.text)
+    said = reasons[0]
+    lines = [line.removeprefix("error: ") for line in said.splitlines() if line.startswith("error: ")]
+    return "; ".join(lines[:3]) or said.strip()[:300] or "git apply failed"
 
 
 def _changes(sandbox: Sandbox) -> list[Change]:
