@@ -30,13 +30,24 @@ from sandboxes.tree import BaseTree, base_tree, members
 from sandboxes.users import resolve_user
 
 KIND_LABEL = "patchdeck.kind"
-CAPABILITIES = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID", "SYS_NICE", "SYS_PTRACE"]
+CAPABILITIES = [
+    "CHOWN",
+    "DAC_OVERRIDE",
+    "FOWNER",
+    "KILL",
+    "SETGID",
+    "SETUID",
+    "SYS_NICE",
+    "SYS_PTRACE",
+    "SYS_RESOURCE",
+]
 """What root inside keeps: to hand files over, and for the guardian to read, outrank and end processes. The
 work's own user is not root and can gain none of them (no-new-privileges)."""
 
 _START_S = 30.0
 _END_S = 20.0
 _LINKS = 16
+_KILLED = 137
 
 
 class DockerSandbox:
@@ -64,42 +75,49 @@ class DockerSandbox:
         user: str | None = None,
     ) -> ExecResult:
         running = self._start(argv, stdin is not None, env, workdir, user)
-        return running.finish(stdin, timeout_s, self.spec.limits.output_mb << 20, self._end)
+        result = running.finish(stdin, timeout_s, self.spec.limits.output_mb << 20, self._end)
+        if result.exit_code == _KILLED:
+            self._expect_alive()
+        return result
 
     def spawn(self, argv: list[str], *, user: str | None = None) -> CommandDuplex:
         return CommandDuplex(self._start(argv, True, None, None, user), self._end)
 
     def read(self, path: str) -> bytes:
+        place = PurePosixPath(self.spec.workdir) / path
+        for _ in range(_LINKS):
+            found = self._fetch(place)
+            if isinstance(found, bytes):
+                return found
+            place = place.parent / found
+        raise FileNotFoundError(f"{path} leads through too many symbolic links")
+
+    def _fetch(self, place: PurePosixPath) -> bytes | str:
+        """Content of a regular file, or the target of a symbolic link. Raises FileNotFoundError."""
         import docker.errors
 
-        place = str(PurePosixPath(self.spec.workdir) / path)
-        for _ in range(_LINKS):
+        with translated(f"reading {place}"):
             try:
-                with translated(f"reading {path}"):
-                    try:
-                        chunks, stat = client().api.get_archive(self.container, place)
-                    except docker.errors.NotFound as error:
-                        if "No such container:" in str(error.explanation) and "path" not in str(
-                            error.explanation
-                        ):
-                            raise
-                        raise _Absent from error
-                    # The size that the file claims may be one hole: never read past the limit.
-                    if int(stat.get("size", 0)) > (self.spec.limits.disk_mb + self._tree.size_mb) << 20:
-                        chunks.close()
-                        raise FileNotFoundError(f"{path} claims more bytes than the sandbox may hold")
-                    for _, member, content in members(cast("Iterator[bytes]", chunks), single=True):
-                        if content is not None:
-                            return content.read()
-                        if not member.issym():
-                            raise FileNotFoundError(f"{path} is not a regular file")
-                        place = str(PurePosixPath(place).parent / member.linkname)
-                        break
-            except _Absent:
-                raise FileNotFoundError(path) from None
+                chunks, stat = client().api.get_archive(self.container, str(place))
+            except docker.errors.NotFound as error:
+                # The engine has one status for both; only a missing container is a fault.
+                said = str(error.explanation)
+                if "No such container:" in said and str(place) not in said:
+                    raise
+                raise FileNotFoundError(str(place)) from None
+            try:
+                # The size that the file claims may be one hole: never read past the limit.
+                if int(stat.get("size", 0)) > (self.spec.limits.disk_mb + self._tree.size_mb) << 20:
+                    raise FileNotFoundError(f"{place} claims more bytes than the sandbox may hold")
+                for _, member, content in members(cast("Iterator[bytes]", chunks), single=True):
+                    if content is not None:
+                        return content.read()
+                    if member.issym():
+                        return member.linkname
+                    break
+                raise FileNotFoundError(f"{place} is not a regular file")
             finally:
-                _close(locals().get("chunks"))
-        raise FileNotFoundError(f"{path} leads through too many symbolic links")
+                _close(chunks)
 
     def write(self, path: str, content: bytes, *, mode: int = 0o644) -> None:
         """Write one file as the sandbox's user, its missing folders made. Only below the workdir and /tmp."""
@@ -165,6 +183,13 @@ class DockerSandbox:
             )["Id"]
             stream = EngineStream(api.exec_start(command, socket=True))
         return Running(self.container, command, token, stream)
+
+    def _expect_alive(self) -> None:
+        """Raises SandboxLost where a command was killed because its container was."""
+        with translated("asking for the container"):
+            state = client().api.inspect_container(self.container)["State"]
+        if not state["Running"] or state.get("Dead"):
+            raise SandboxLost("the container is gone or has stopped (a command was killed with it)")
 
     def _end(self, token: str) -> None:
         """End every process of one command. Raises SandboxLost where the guardian does not answer."""
@@ -298,7 +323,3 @@ def _await_line(stream: EngineStream, wanted: bytes, wait_s: float) -> None:
 def _close(chunks: Any) -> None:
     if chunks is not None and hasattr(chunks, "close"):
         chunks.close()
-
-
-class _Absent(Exception):
-    """No such path in the container."""

@@ -15,6 +15,7 @@ def translated(doing: str) -> Iterator[None]:
     """Turn whatever docker-py raises inside into a SandboxFault whose sentence says what was being done."""
     import docker.errors
     import requests.exceptions
+    import urllib3.exceptions
 
     try:
         yield
@@ -30,7 +31,13 @@ def translated(doing: str) -> Iterator[None]:
         if error.status_code in (404, 409):
             raise SandboxLost(f"the container is gone or has stopped ({doing}): {words}") from error
         raise SandboxFault(f"the Docker engine refused ({doing}): {words}") from error
-    except (requests.exceptions.RequestException, docker.errors.DockerException, OSError) as error:
+    except (
+        requests.exceptions.RequestException,
+        urllib3.exceptions.HTTPError,
+        docker.errors.DockerException,
+        ConnectionError,
+        TimeoutError,
+    ) as error:
         raise lost(doing) from error
 
 
