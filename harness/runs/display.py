@@ -44,6 +44,7 @@ def progress(total: int, done: int) -> Iterator[Watch]:
                 f"[{colours[what]}]{what:10}[/] {key[0]} attempt {key[1]} [dim]{_took(judged)}"
                 f"{' · ' + escape(reason[:100]) if reason else ''}[/]",
                 highlight=False,
+                soft_wrap=True,
             )
             bar.update(task, advance=1, description=f"resolved {counts['resolved']}")
 

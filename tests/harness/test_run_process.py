@@ -82,7 +82,7 @@ def test_empty_resolves_none(tasks_file: Path, tmp_path: Path) -> None:
 def test_the_same_command_goes_on_after_any_end(tasks_file: Path, tmp_path: Path, ended_by: int) -> None:
     run_id = f"ended-by-{ended_by}-{os.getpid()}"
     run = tmp_path / run_id
-    arguments = ["run", str(tasks_file), "--agent", "gold", "--attempts", "4", "--runs", str(tmp_path)]
+    arguments = ["run", str(tasks_file), "--agent", "gold", "--attempts", "3", "--runs", str(tmp_path)]
     arguments += ["--run-id", run_id, "--json"]
     with started(*arguments) as process:
         wait_until(lambda: list(run.glob("*/*/reward.json")) and containers(run_id), process)
@@ -91,14 +91,14 @@ def test_the_same_command_goes_on_after_any_end(tasks_file: Path, tmp_path: Path
         process.wait(30)
         assert time.monotonic() - asked < 15
     before = attempts_kept(run)
-    assert 0 < len(before) < 8
+    assert 0 < len(before) < 6
     if ended_by != signal.SIGKILL:
         assert process.returncode == 130
         assert containers(run_id) == []
     done = patchdeck(*arguments)
     assert done.returncode == 0, done.stderr
     assert summary_of(done)["resolved_instances"] == 2
-    assert len(attempts_kept(run)) == 8 and set(attempts_kept(run).values()) == {1}
+    assert len(attempts_kept(run)) == 6 and set(attempts_kept(run).values()) == {1}
     assert containers(run_id) == []
     assert not list(run.glob("*/.*"))
 
@@ -114,7 +114,7 @@ def test_nothing_is_done_twice_when_all_is_done(tasks_file: Path, tmp_path: Path
 
 def test_the_engine_gone_in_mid_run(tasks_file: Path, tmp_path: Path) -> None:
     run_id = f"engine-gone-{os.getpid()}"
-    arguments = ["run", str(tasks_file), "--agent", "gold", "--attempts", "4", "--runs", str(tmp_path)]
+    arguments = ["run", str(tasks_file), "--agent", "gold", "--attempts", "3", "--runs", str(tmp_path)]
     arguments += ["--run-id", run_id, "--workers", "1", "--json"]
     with EngineProxy() as proxy, started(*arguments, DOCKER_HOST=proxy.address) as process:
         wait_until(lambda: list((tmp_path / run_id).glob("*/*/reward.json")) and containers(run_id), process)
@@ -155,7 +155,7 @@ def test_a_full_disk(tasks_file: Path, tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         assert summary_of(done)["resolved_instances"] == 2
         [run] = tmp_path.iterdir()
-        assert len(attempts_kept(run)) == 16 and set(attempts_kept(run).values()) == {1}
+        assert len(attempts_kept(run)) == 6 and set(attempts_kept(run).values()) == {1}
     finally:
         subprocess.run(["umount", str(tmp_path)], check=True)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from harness.runs.predictions import BadPredictions, load_predictions
 from harness.runs.request import RunRequest, attempt_seed, default_run_id
-from harness.runs.summary import pass_at, pass_at_k, summary
+from harness.runs.summary import pass_at, pass_at_k, summary, wilson
 from rewards.code import invalid
 from rewards.reward import Reward
 
@@ -33,6 +33,13 @@ def test_attempts_without_a_valid_reward_do_not_count() -> None:
     }
     assert pass_at(rewards, 1) == 0.5
     assert pass_at(rewards, 2) is None
+
+
+def test_wilson_interval() -> None:
+    # The bounds are scipy.stats.binomtest(k, n).proportion_ci(method="wilson").
+    assert wilson(3, 10) == pytest.approx((0.1078, 0.6032), abs=1e-4)
+    assert wilson(0, 7) == pytest.approx((0.0, 0.3543), abs=1e-4)
+    assert wilson(0, 0) == (0.0, 1.0)
 
 
 def test_summary_puts_each_task_in_one_place() -> None:
