@@ -39,7 +39,6 @@ CAPABILITIES = [
     "SETUID",
     "SYS_NICE",
     "SYS_PTRACE",
-    "SYS_RESOURCE",
 ]
 """What root inside keeps: to hand files over, and for the guardian to read, outrank and end processes. The
 work's own user is not root and can gain none of them (no-new-privileges)."""
@@ -265,6 +264,8 @@ def open_sandbox(spec: SandboxSpec) -> DockerSandbox:
             cap_drop=["ALL"],
             cap_add=CAPABILITIES,
             security_opt=["no-new-privileges"],
+            # Before anything else on the host; the guardian lowers its own score where the engine lets it.
+            oom_score_adj=500,
             log_config=LogConfig(type="none"),
         )
         container = api.create_container(
