@@ -125,7 +125,11 @@ def read_run(folder: Path) -> RunFiles:
         raise RunUnreadable(f"{folder} is not a run: it has no run.json; `patchdeck report` lists the runs")
     attempts = []
     for attempt_folder in sorted(folder.glob("*/[0-9]*"), key=_by_task_and_number):
-        if attempt_folder.is_dir() and attempt_folder.parent.name not in ("decks", "experience", "training"):
+        if attempt_folder.is_dir() and attempt_folder.parent.name not in (
+            "decks",
+            "experience",
+            "checkpoint",
+        ):
             attempts.append(_read_attempt(attempt_folder))
     decks = tuple(_read_deck(path.parent) for path in sorted(folder.glob("decks/*/reward.json")))
     funnel = folder / "funnel.json"
@@ -177,13 +181,13 @@ def _read_deck(folder: Path) -> DeckFiles:
 
 
 def _training(folder: Path) -> list[dict[str, Any]]:
+    log = folder / "training.jsonl"
     records = []
-    for log in sorted(folder.glob("training/**/log.jsonl")):
-        for line in log.read_text().splitlines():
-            try:
-                records.append(json.loads(line))
-            except json.JSONDecodeError:
-                break  # a line being written; what follows comes with the next reading
+    for line in log.read_text().splitlines() if log.is_file() else ():
+        try:
+            records.append(json.loads(line))
+        except json.JSONDecodeError:
+            break  # a line being written; what follows comes with the next reading
     return records
 
 

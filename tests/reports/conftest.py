@@ -178,8 +178,7 @@ def write_deck(folder: Path, name: str, text: str = HOSTILE) -> None:
 def hostile_run(tmp_path: Path) -> Path:
     folder = write_run(tmp_path / "runs", "pipeline-bundled-1", tasks=3)
     write_deck(folder, "hostile")
-    (folder / "training" / "one").mkdir(parents=True)
-    (folder / "training" / "one" / "log.jsonl").write_text(
+    (folder / "training.jsonl").write_text(
         "".join(
             json.dumps({"step": i, "loss": -0.1 * i, "log_prob_positive": -2 + 0.1 * i}) + "\n"
             for i in range(4)
