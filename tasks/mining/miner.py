@@ -76,7 +76,7 @@ class Miner:
                     outcomes[known.commit] = known
                     self.told(Update(candidate, "known", known))
                 else:
-                    pending[pool.submit(self._attempt, candidate, stop)] = candidate
+                    pending[pool.submit(self._attempt_again, candidate, stop)] = candidate
             self._release(candidates, outcomes)
             while pending:
                 done, _ = wait(pending, return_when=FIRST_COMPLETED)
@@ -112,6 +112,15 @@ class Miner:
                 return
             if outcome.validated:
                 append_task(self.folder.out, self.folder.task(outcome.commit))
+
+    def _attempt_again(self, candidate: Candidate, stop: threading.Event) -> Outcome:
+        """One attempt, and a second where the sandbox failed: an engine under load may drop one."""
+        try:
+            return self._attempt(candidate, stop)
+        except SandboxFault:
+            if stop.is_set():
+                raise
+            return self._attempt(candidate, stop)
 
     def _attempt(self, candidate: Candidate, stop: threading.Event) -> Outcome:
         commit = candidate.commit
