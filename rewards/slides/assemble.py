@@ -119,7 +119,7 @@ def _failures(findings: Sequence[Finding], layer: str) -> int:
 
 
 def component_values(reward: Reward) -> dict[str, float]:
-    """Mean over pages of each page component with a score, and the deck's: what a trainer normalises by group."""
+    """Means over pages of the page components, and the deck's: what a trainer normalises by group."""
     values: dict[str, list[float]] = {}
     for page in reward.pages:
         for each in page.components:
