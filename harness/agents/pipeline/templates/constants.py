@@ -67,6 +67,10 @@ def _integer(scope: Scope, node: ast.Constant, value: int, parent: ast.AST | Non
                 continue
             yield scope.swap(node, text, key=f"{value}>{number}", cost=cost)
     yield scope.swap(node, "None", cost=2.0)
+    if isinstance(parent, ast.BinOp | ast.Compare | ast.Subscript | ast.Slice | ast.Call | ast.Return):
+        for name in scope.local_names[:8]:
+            yield scope.swap(node, name, cost=1.0)
+            yield scope.swap(node, f"len({name})", cost=1.2)
 
 
 def _text(scope: Scope, node: ast.Constant, value: str, texts: list[str]) -> Iterator[Proposal]:
