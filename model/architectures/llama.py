@@ -112,13 +112,21 @@ class Layer(nn.Module):
         return forwarded
 
 
+def _embedding_weight(config: LlamaConfig) -> torch.Tensor:
+    """Normally distributed; left alone on the meta device, where drawing would import PyTorch's compiler."""
+    weight = torch.empty(config.vocabulary_size, config.hidden_size)
+    return weight if weight.is_meta else nn.init.normal_(weight)
+
+
 class Llama(nn.Module):
     """Parameter names are the tensor names of a Checkpoint (layers.0.attention.q.weight)."""
 
     def __init__(self, config: LlamaConfig) -> None:
         super().__init__()
         self.config = config
-        self.embedding = nn.Embedding(config.vocabulary_size, config.hidden_size)
+        self.embedding = nn.Embedding(
+            config.vocabulary_size, config.hidden_size, _weight=_embedding_weight(config)
+        )
         self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
         self.norm = RMSNorm(config.hidden_size, config.norm_eps)
         self.head = (

@@ -53,7 +53,14 @@ def _base(texts: Sequence[Sequence[int]]) -> int:
     """The text that shares most with all others."""
     if len(texts) < 3:
         return 0
-    totals = [sum(common_prefix(text, other) for other in texts) for text in texts]
+    ordered = sorted(map(tuple, texts))
+    shared = common_prefix(ordered[0], ordered[-1])
+    table = torch.empty(len(texts), max(map(len, texts)) - shared, dtype=torch.long)
+    for index, text in enumerate(texts):
+        # Filled up with what no other row has, so that ends never match.
+        table[index] = -1 - index
+        table[index, : len(text) - shared] = torch.tensor(text[shared:], dtype=torch.long)
+    totals = [int((table == row).cumprod(1).sum()) for row in table]
     return totals.index(max(totals))
 
 

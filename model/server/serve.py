@@ -26,16 +26,13 @@ def serve(
 ) -> None:
     """Runs until SIGINT or SIGTERM. Prints one line with the URL when ready. Raises ServeError."""
     with _listen(host, port) as listener:
-        checkpoint = load_checkpoint(weights or ensure_weights(_say))
         kernels = best_kernels(threads, _say)
         if kernels.batch_invariant:
             # The kernels have threads of their own; PyTorch's would only spin beside them.
             torch.set_num_threads(1)
         elif threads:
             torch.set_num_threads(threads)
-        engine = Engine(checkpoint, kernels)
-        # The file's tensors are packed into the network by now.
-        del checkpoint
+        engine = Engine(load_checkpoint(weights or ensure_weights(_say)), kernels)
         shown = f"[{host}]" if ":" in host else host
         line = f"patchdeck serve: {name} ({engine.weight_version}) on http://{shown}:{listener.getsockname()[1]}/v1"
         config = uvicorn.Config(

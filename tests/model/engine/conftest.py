@@ -50,6 +50,8 @@ def tiny_checkpoint(seed: int = 0, version: str = "tiny-0") -> Checkpoint:
 
 @pytest.fixture(scope="session")
 def kernels() -> Kernels:
+    # As in the server: PyTorch's own threads would only wait for each other on a busy machine.
+    torch.set_num_threads(1)
     return best_kernels(2)
 
 
