@@ -26,9 +26,8 @@ class DaemonPlace:
     exec_root: Path = Path("/var/run/docker")
     arguments: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
-    """What the command starts with: a second engine on a machine belongs in a network namespace of its own,
-    or it
-    takes the first one's bridge away."""
+    """What the command starts with. A second engine on a machine belongs in a network namespace of its own,
+    or it takes the first one's bridge away."""
 
     @property
     def containerd_pid_file(self) -> Path:

@@ -36,9 +36,8 @@ def tree_patch(base: BaseTree, chunks: Iterator[bytes], room: int) -> bytes:
     """A git patch (binary, full index, no renames) from base to the engine's archive of the tree now.
 
     New files that the base's own `.gitignore` files or BY_PRODUCTS name are left out; the work's own ignore
-    rules, attributes and configuration have no say. Repositories inside the tree count as plain files
-    without
-    `.git`. room: bytes that regular files may claim together. Raises TreeTooLarge.
+    rules, attributes and configuration have no say. Repositories inside the tree count as plain files, their
+    `.git` left out. room: bytes that regular files may claim together. Raises TreeTooLarge.
     """
     with tempfile.TemporaryDirectory(prefix="patchdeck-difference-") as folder:
         blobs = Path(folder) / "blobs"
@@ -60,15 +59,10 @@ def tree_patch(base: BaseTree, chunks: Iterator[bytes], room: int) -> bytes:
         changed -= _ignored(base, changed, Path(folder))
         if not changed:
             return b""
-        _store_base(base, changed, blobs)
-        return _git_patch(
-            [
-                {path: base.files[path] for path in changed if path in base.files},
-                {path: new[path] for path in changed if path in new},
-            ],
-            blobs,
-            Path(folder),
-        )
+        trees = [{path: tree[path] for path in changed if path in tree} for tree in (base.files, new)]
+        # A new hard link may stand for a file that did not change, so both sides may need the base's bytes.
+        _store_base(base, {entry.digest for tree in trees for entry in tree.values()}, blobs)
+        return _git_patch(trees, blobs, Path(folder))
 
 
 def _store(content: IO[bytes], blobs: Path, known: File | None) -> str:
@@ -87,9 +81,8 @@ def _store(content: IO[bytes], blobs: Path, known: File | None) -> str:
     return name
 
 
-def _store_base(base: BaseTree, paths: set[str], blobs: Path) -> None:
-    wanted = {base.files[path].digest for path in paths if path in base.files}
-    wanted = {digest for digest in wanted if not (blobs / digest).exists()}
+def _store_base(base: BaseTree, digests: set[str], blobs: Path) -> None:
+    wanted = {digest for digest in digests if not (blobs / digest).exists()}
     if not wanted:
         return
     with tarfile.open(base.archive, errors="surrogateescape") as archive:

@@ -47,6 +47,7 @@ _START_S = 30.0
 _END_S = 20.0
 _LINKS = 16
 _KILLED = 137
+_LOOKS, _LOOK_S = 4, 0.05
 
 
 class DockerSandbox:
@@ -98,12 +99,14 @@ class DockerSandbox:
         with translated(f"reading {place}"):
             try:
                 chunks, stat = client().api.get_archive(self.container, str(place))
-            except docker.errors.NotFound as error:
+            except docker.errors.NotFound:
                 # The engine has one status for both; only a missing container is a fault.
-                said = str(error.explanation)
-                if "No such container:" in said and str(place) not in said:
-                    raise
+                self._expect_running()
                 raise FileNotFoundError(str(place)) from None
+            except docker.errors.APIError as error:
+                if "not a directory" in str(error.explanation):
+                    raise FileNotFoundError(str(place)) from None
+                raise
             try:
                 # The size that the file claims may be one hole: never read past the limit.
                 if int(stat.get("size", 0)) > (self.spec.limits.disk_mb + self._tree.size_mb) << 20:
@@ -183,12 +186,19 @@ class DockerSandbox:
             stream = EngineStream(api.exec_start(command, socket=True))
         return Running(self.container, command, token, stream)
 
-    def _expect_alive(self) -> None:
-        """Raises SandboxLost where a command was killed because its container was."""
+    def _expect_running(self) -> None:
+        """Raises SandboxLost where the container is gone or has stopped."""
         with translated("asking for the container"):
             state = client().api.inspect_container(self.container)["State"]
-        if not state["Running"] or state.get("Dead"):
-            raise SandboxLost("the container is gone or has stopped (a command was killed with it)")
+        if not state["Running"]:
+            raise SandboxLost("the container is gone or has stopped: something else ended it")
+
+    def _expect_alive(self) -> None:
+        """Raises SandboxLost where a command was killed because its container was."""
+        # The engine notes the end of a container a moment after that of the commands in it.
+        for _ in range(_LOOKS):
+            self._expect_running()
+            time.sleep(_LOOK_S)
 
     def _end(self, token: str) -> None:
         """End every process of one command. Raises SandboxLost where the guardian does not answer."""

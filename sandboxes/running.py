@@ -14,6 +14,7 @@ End = Callable[[str], None]
 
 _DRAIN_S = 3.0
 _QUIET_S = 0.25
+_LAST_WORDS_S = 1.0
 _INTERVAL_S = 0.01
 
 
@@ -54,7 +55,9 @@ class Running:
                     take(0.0)
                 # A child in the background holds the output open: ask whether the command itself is done.
                 elif not take(min(left, _QUIET_S)) and not self.stream.ended and self.exit_code() is not None:
-                    take(0.0)
+                    # What it printed last may still be on its way.
+                    while not self.stream.ended and time.monotonic() < deadline and take(_LAST_WORDS_S):
+                        pass
                     break
             timed_out = not self.stream.ended and self.exit_code() is None
             if timed_out:

@@ -15,9 +15,12 @@ Open = Callable[..., DockerSandbox]
 TREE = [
     "mkdir -p /testbed/pkg && cd /testbed && printf 'a = 1\\nb = 2\\n' > pkg/code.py",
     "cd /testbed && printf 'one\\r\\ntwo\\r\\n' > dos.txt && printf '\\0\\1\\377' > blob.bin",
-    "cd /testbed && ln -s pkg/code.py link.py && printf '#!/bin/sh\\n' > tool.sh && printf 'build/\\n*.log\\n' > .gitignore",
-    "cd /testbed && printf 'x\\n' > gone.txt && printf 'kept\\n' > tracked.log && chown -R agent:agent /testbed",
-    "su agent -c 'cd /testbed && git init -q && git add -f . && git -c user.name=b -c user.email=b@b commit -qm base'",
+    "cd /testbed && ln -s pkg/code.py link.py && printf '#!/bin/sh\\n' > tool.sh",
+    "cd /testbed && printf 'build/\\n*.log\\n' > .gitignore",
+    "cd /testbed && printf 'x\\n' > gone.txt && printf 'kept\\n' > tracked.log",
+    "chown -R agent:agent /testbed",
+    "su agent -c 'cd /testbed && git init -q && git add -f .'",
+    "su agent -c 'cd /testbed && git -c user.name=b -c user.email=b@b commit -qm base'",
 ]
 
 

@@ -1,4 +1,5 @@
-"""Starting an engine, also after a hard stop left its files behind. The machine's own engine is left alone."""
+"""Starting an engine, also after a hard stop left its files behind. The machine's own engine is left
+alone."""
 
 import os
 import shutil

@@ -38,8 +38,10 @@ def test_every_kind_of_change_survives_the_round_trip(sandbox: DockerSandbox, tm
     shell(
         sandbox,
         "printf 'a = 3\\n' > pkg/code.py; rm gone.txt; chmod +x tool.sh; : > empty; "
-        "printf '\\0\\2' > blob.bin; printf 'one\\r\\nthree\\r\\n' > dos.txt; printf 'no newline' > 'with space'; "
-        "ln -s /etc/passwd secrets; mkdir -p deep/er; printf '\\377\\n' > deep/er/latin; printf 'q\\n' > 'quo\"te'",
+        "printf '\\0\\2' > blob.bin; "
+        "printf 'one\\r\\nthree\\r\\n' > dos.txt; printf 'no newline' > 'with space'; "
+        "ln -s /etc/passwd secrets; mkdir -p deep/er; "
+        "printf '\\377\\n' > deep/er/latin; printf 'q\\n' > 'quo\"te'",
     )
     patch = sandbox.tree_difference()
     tree = applied(sandbox, patch, tmp_path)
@@ -75,7 +77,8 @@ def test_a_rewritten_history_or_no_repository_changes_nothing(sandbox: DockerSan
 def test_rules_and_attributes_of_the_work_have_no_say(sandbox: DockerSandbox) -> None:
     shell(
         sandbox,
-        "printf '*\\n' > .gitignore; printf '*\\n' > .git/info/exclude; printf '* -diff eol=crlf\\n' > .gitattributes; "
+        "printf '*\\n' > .gitignore; printf '*\\n' > .git/info/exclude; "
+        "printf '* -diff eol=crlf\\n' > .gitattributes; "
         "git config core.fsmonitor 'touch /tmp/ran'; echo 'a = 4' > pkg/code.py; echo new > hidden.py",
     )
     patch = sandbox.tree_difference()
@@ -105,7 +108,8 @@ def test_a_repository_inside_the_tree_counts_as_files(sandbox: DockerSandbox) ->
 def test_a_file_that_becomes_a_folder_and_the_reverse(sandbox: DockerSandbox, tmp_path: Path) -> None:
     shell(
         sandbox,
-        "rm gone.txt; mkdir gone.txt; echo 1 > gone.txt/x; rm -r pkg; echo 2 > pkg; rm link.py; ln dos.txt link.py",
+        "rm gone.txt; mkdir gone.txt; echo 1 > gone.txt/x; rm -r pkg; "
+        " echo 2 > pkg; rm link.py; ln dos.txt link.py",
     )
     tree = applied(sandbox, sandbox.tree_difference(), tmp_path)
     assert (tree["gone.txt/x"], tree["pkg"], tree["link.py"]) == (b"1\n", b"2\n", b"one\r\ntwo\r\n")
@@ -145,14 +149,14 @@ def test_the_tree_belongs_to_the_user_and_holds_its_history(sandbox: DockerSandb
 
 
 def test_a_command_spoken_to_line_by_line(sandbox: DockerSandbox) -> None:
-    duplex = sandbox.spawn(["sh", "-c", 'echo noise >&2; while read -r line; do echo "got $line"; done'])
+    duplex = sandbox.spawn(["sh", "-c", 'echo noise >&2; while read -r spoken; do echo "got $spoken"; done'])
     for number in range(20):
         duplex.send(f"{number}\n".encode())
         assert duplex.receive_line(5.0) == f"got {number}".encode()
     with pytest.raises(TimeoutError):
         duplex.receive_line(0.2)
     duplex.close()
-    assert "while read" not in sandbox.exec(["ps", "axo", "args"]).text
+    assert "spoken" not in sandbox.exec(["ps", "axo", "args"]).text
 
 
 def test_a_spawned_command_that_ends_is_lost_with_its_last_words(sandbox: DockerSandbox) -> None:

@@ -24,7 +24,10 @@ def test_a_fork_bomb_ends_with_its_command(opened: Open) -> None:
 
 
 def test_children_that_left_session_parent_and_environment_die_at_the_timeout(sandbox: DockerSandbox) -> None:
-    script = "setsid sleep 7001 & (setsid sleep 7002 &) ; setsid env -i sh -c 'sleep 7003 & sleep 7004' & sleep 7005"
+    script = (
+        "setsid sleep 7001 & (setsid sleep 7002 &) ; "
+        "setsid env -i sh -c 'sleep 7003 & sleep 7004' & sleep 7005"
+    )
     result = sandbox.exec(["sh", "-c", script], timeout_s=1.5)
     assert result.timed_out
     assert result.seconds < 8
@@ -55,7 +58,7 @@ def test_memory_beyond_the_limit_ends_the_process_alone(opened: Open) -> None:
 @pytest.mark.parametrize("place", ["/testbed", "/tmp", "/dev/shm"])
 def test_a_filled_disk_is_an_error_of_the_writer(opened: Open, place: str) -> None:
     sandbox = opened(disk_mb=32)
-    written = shell(sandbox, f"head -c 200M /dev/zero > {place}/fill; stat -c %s {place}/fill")
+    written = shell(sandbox, f"exec 2>&1; head -c 200M /dev/zero > {place}/fill; stat -c %s {place}/fill")
     assert "No space left" in written
     assert int(written.split()[-1]) <= 32 << 20
     assert shell(sandbox, "echo alive") == "alive\n"
