@@ -10,12 +10,11 @@ ACTIVE_CLASS = Convention(
     pages="""($$) => {
         const all = $$(".slide");
         const own = all.filter((page) => !all.some((other) => other !== page && other.contains(page)));
-        const parents = new Set(own.map((page) => page.parentElement));
-        return own.length > 1 && parents.size === 1 ? own : [];
+        return own.length > 1 ? own : [];
     }""",
     show=f"""function (k) {{
         const names = {_NAMES};
-        const pages = [...this.parentElement.children].filter((each) => each.classList.contains("slide"));
+        const pages = [...document.querySelectorAll(".slide")];
         const used = names.filter((name) => pages.filter((page) => page.classList.contains(name)).length === 1);
         for (const name of used) for (const page of pages) page.classList.toggle(name, page === this);
         window.dispatchEvent(new Event("resize"));

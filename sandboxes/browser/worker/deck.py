@@ -122,7 +122,7 @@ class Deck:
         if "exceptionDetails" in reply:
             details = reply["exceptionDetails"]
             text = details.get("exception", {}).get("description") or details.get("text", "")
-            raise PageFailed("not_html", f"the document can't be examined ({expression[:60]}): {text[:300]}")
+            raise PageFailed("crash", f"the document can't be examined ({expression[:60]}): {text[:300]}")
         return reply["result"].get("value")
 
     async def outside(self, function: str, backend_node_id: int, argument: int) -> None:

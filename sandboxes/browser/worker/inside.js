@@ -10,7 +10,7 @@
   const contains = (outer, inner) => Node.prototype.contains.call(outer, inner);
   const within = (promise, ms) => Promise.race([promise, new Promise((done) => setTimeout(done, ms))]);
   const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-  const state = { pages: [], undo: [], sheets: new Map() };
+  const state = { pages: [], sheets: new Map(), undo: { shown: [], ink: [] } };
 
   const roots = () => {
     const found = [document];
@@ -34,14 +34,14 @@
     state.sheets.set(name, added);
   };
 
-  const override = (element, values) => {
+  const override = (sort, element, values) => {
     const before = element.getAttribute("style");
     for (const [name, value] of Object.entries(values)) element.style.setProperty(name, value, "important");
-    state.undo.push(() => (before === null ? element.removeAttribute("style") : element.setAttribute("style", before)));
+    state.undo[sort].push(() => (before === null ? element.removeAttribute("style") : element.setAttribute("style", before)));
   };
 
-  const restore = () => {
-    while (state.undo.length) state.undo.pop()();
+  const restore = (sort) => {
+    while (state.undo[sort].length) state.undo[sort].pop()();
   };
 
   // Ends what moves: finite animations at their end, endless ones at their start.
@@ -109,7 +109,7 @@
   const force = (k) => {
     const page = state.pages[k];
     state.pages.forEach((other, index) => {
-      if (index !== k && !contains(other, page) && !contains(page, other)) override(other, { display: "none" });
+      if (index !== k && !contains(other, page) && !contains(page, other)) override("shown", other, { display: "none" });
     });
     for (let each = page; each && each !== document.documentElement; each = each.parentElement) {
       const seen = style(each);
@@ -117,9 +117,9 @@
       if (seen.display === "none") values.display = "block";
       if (seen.visibility !== "visible") values.visibility = "visible";
       if (seen.opacity === "0") values.opacity = "1";
-      if (Object.keys(values).length) override(each, values);
+      if (Object.keys(values).length) override("shown", each, values);
     }
-    if (!visible(k)) override(page, { transform: "none", left: "0", top: "0", position: "absolute" });
+    if (!visible(k)) override("shown", page, { transform: "none", left: "0", top: "0", position: "absolute" });
     scroll(k);
   };
 
@@ -177,11 +177,11 @@
           values["background-image"] = "none";
           values["background-color"] = "transparent";
         }
-        if (Object.keys(values).length) override(element, { ...values, transition: "none" });
+        if (Object.keys(values).length) override("ink", element, { ...values, transition: "none" });
       }
   };
   const textBack = () => {
-    restore();
+    restore("ink");
     sheet("ink", null);
   };
 

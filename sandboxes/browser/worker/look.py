@@ -11,6 +11,7 @@ from sandboxes.browser.worker.deck import Deck
 LATER_MS = 5000
 LARGEST = 4096
 """Longest side of a picture, pixels."""
+SMALLEST = 64
 MOST_NODES = 60_000
 
 
@@ -36,7 +37,7 @@ async def find(deck: Deck, conventions: list[Convention]) -> tuple[Convention, i
 
 async def show(deck: Deck, convention: Convention, k: int) -> str:
     """Bring page k up; "native" where the deck's own way leads there, else "forced"."""
-    await deck.inside("deck.restore()")
+    await deck.inside("deck.restore('shown')")
     if convention.show:
         element = await deck.backend_node(f"deck.state.pages[{k}]")
         await deck.outside(convention.show, element, k)
@@ -62,7 +63,8 @@ async def look(deck: Deck, convention: Convention, k: int, entry: str) -> dict[s
         await deck.inside(f"deck.scroll({k})")
         await _rest(deck)
         box = await deck.inside(f"deck.boxOf({k})")
-    if convention.frame == "viewport":
+    # A page that has no box of its own fills the window.
+    if convention.frame == "viewport" or box["width"] < SMALLEST or box["height"] < SMALLEST:
         frame = {"x": 0, "y": 0, "width": deck.width, "height": deck.height}
     else:
         frame = {
@@ -105,12 +107,15 @@ async def look(deck: Deck, convention: Convention, k: int, entry: str) -> dict[s
 
 async def picture(deck: Deck, frame: dict[str, float]) -> str:
     """PNG of the frame, base64."""
+    # The clip counts from the document's corner, the frame from the window's.
+    window = (await deck.send("Page.getLayoutMetrics", {}))["cssVisualViewport"]
+    clip = {**frame, "x": frame["x"] + window["pageX"], "y": frame["y"] + window["pageY"], "scale": 1}
     answer = await deck.send(
         "Page.captureScreenshot",
         {
             "format": "png",
             "optimizeForSpeed": True,
-            "clip": {**frame, "scale": 1},
+            "clip": clip,
             "captureBeyondViewport": False,
         },
     )
