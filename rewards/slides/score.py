@@ -60,8 +60,8 @@ def examine_deck(
     """The Reward together with what the browser saw.
 
     session: an open browser to use; without one a browser is opened and closed. clip: an open_clip model or
-    checkpoint, or one that is loaded already. task_id: the deck's file or folder name where not given. A fault of
-    the browser gives a reward that is not valid. Raises NotADeck and ClipUnavailable.
+    checkpoint, or one that is loaded already. task_id: the deck's file or folder name where not given.
+    A fault of the browser gives a reward that is not valid. Raises NotADeck and ClipUnavailable.
     """
     source = open_deck(path)
     task_id = task_id or source.path.resolve().name

@@ -97,6 +97,13 @@ def test_page_that_never_ends_scores_zero_with_its_finding(tmp_path: Path, brows
     assert "page-hang" in {each.rule for page in reward.pages for each in page.findings}
 
 
+def test_fault_of_the_browser_is_no_low_score() -> None:
+    with BrowserSession("patchdeck/browser:no-such-image", "test-score-decks") as session:
+        deck = examine_deck(DECKS / "bread", session=session)
+    assert not deck.reward.valid and deck.reward.value is None and deck.capture is None
+    assert deck.reward.failure == "infrastructure" and "no-such-image" in deck.reward.failure_reason
+
+
 @pytest.fixture
 def patchdeck() -> Callable[..., subprocess.CompletedProcess[str]]:
     def call(*arguments: str) -> subprocess.CompletedProcess[str]:
