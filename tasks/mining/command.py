@@ -64,7 +64,7 @@ def _mine(
     workers: int,
 ) -> Funnel:
     run_id = "mine-" + hashlib.sha256(str(folder.out.resolve()).encode()).hexdigest()[:12]
-    ensure_engine(display.say)
+    ensure_engine(lambda state: display.say(f"Docker engine: {state}"))
     # The lock is held, so whatever carries this run's label was left by a run that was killed.
     reap(run_id)
     known: dict[str, Outcome] = {}
