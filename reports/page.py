@@ -138,17 +138,29 @@ def _by_fingerprint(run: RunFiles) -> list[dict[str, Any]]:
 
 
 def _command(run: RunFiles, attempt: AttemptFiles | None = None) -> str:
-    """The command that makes the run, or only one of its tasks, again."""
-    words = [str(word) for word in run.request.get("command", [])] or [
-        "patchdeck",
-        "run",
-        "TASKS",
-        "--agent",
-        run.agent,
-    ]
-    if attempt is not None and "--instance-ids" not in words:
-        words += ["--instance-ids", attempt.task_id, "--new"]
+    """The command that makes the run again, or one of its tasks in a run of its own beside it."""
+    words = [str(word) for word in run.request.get("command", [])]
+    if not words:
+        words = ["patchdeck", "run", "TASKS", "--agent", run.agent]
+    if attempt is not None:
+        words = _without_option(_without_option(words, "--run-id"), "--instance-ids")
+        words = [word for word in words if word != "--new"]
+        words += ["--instance-ids", attempt.task_id, "--run-id", f"{run.id}-again"]
     return shlex.join(words)
+
+
+def _without_option(words: list[str], name: str) -> list[str]:
+    """The words without an option and its value, written as one word or as two."""
+    kept: list[str] = []
+    skip = False
+    for word in words:
+        if skip or word.startswith(f"{name}="):
+            skip = False
+        elif word == name:
+            skip = True
+        else:
+            kept.append(word)
+    return kept
 
 
 def _digests(run: RunFiles) -> set[str]:

@@ -60,6 +60,15 @@ def test_runs_on_the_same_tasks_stand_side_by_side(tmp_path: Path) -> None:
     assert "shuffled (control)" in text and "this run" in text
 
 
+def test_the_command_for_one_attempt_leaves_the_run_alone(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "runs", "one", tasks=1)
+    request = json.loads((folder / "run.json").read_text())
+    request["command"] += ["--run-id", "one", "--new", "--instance-ids=a,b"]
+    (folder / "run.json").write_text(json.dumps(request))
+    again = page_of(folder).css("details.episode pre")[-1].text()
+    assert again.endswith("--model bundled --instance-ids shop__stockroom-0000 --run-id one-again")
+
+
 def test_index_lists_every_run(tmp_path: Path) -> None:
     write_run(tmp_path / "runs", "one", tasks=1)
     write_run(tmp_path / "runs", "two", tasks=1)
