@@ -1,5 +1,6 @@
 """How to mend what a rule found, by the rule's name."""
 
+from rewards.slides.runtime.rules import BY_ID as MEASURED
 from rewards.slides.static.rules import BY_ID
 
 OF_LOOKS = {
@@ -14,4 +15,6 @@ def how_to_mend(rule: str) -> str:
     """One sentence; "" for a rule that is not known."""
     if rule in BY_ID:
         return BY_ID[rule].mend
+    if rule in MEASURED:
+        return MEASURED[rule].mend
     return OF_LOOKS.get(rule, "")

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rewards.reward import Reward
-from rewards.slides.assemble import RuntimeResult, assemble
+from rewards.slides.assemble import assemble
 from rewards.slides.digest import scorer_digest
 from rewards.slides.look import look_at, visual_available
 from rewards.slides.pages.conventions import FOLDER, ONE_FILE
+from rewards.slides.runtime.layer import judge as judge_runtime
 from rewards.slides.static.layer import judge
 from rewards.slides.static.rule import StaticDeck
 from rewards.slides.static.source import DeckSource, NotADeck, open_deck, read_files
@@ -88,8 +89,8 @@ def examine_deck(
     total = len(capture.pages)
     looks = look_at(capture, scorer, lambda done: report("Looking at pages", done, total))
     digest = scorer_digest(browser=capture.digest, clip=clip_digest)
-    runtime = RuntimeResult({}, (), ())
-    return ScoredDeck(assemble(task_id, capture, static, runtime, looks, load_weights(), digest), capture)
+    measured = judge_runtime(capture)
+    return ScoredDeck(assemble(task_id, capture, static, measured, looks, load_weights(), digest), capture)
 
 
 def _clip(clip: "str | ClipScorer | None") -> "ClipScorer | None":

@@ -1,8 +1,8 @@
 """What the browser saw of a deck: plain values, so that every rule over them is a pure function.
 
 All rectangles are CSS pixels with the origin at the top left of the *page frame* (the picture in
-`PageCapture.png`, one pixel a CSS pixel). Geometry and styles come from `DOMSnapshot.captureSnapshot` over the
-DevTools protocol, which scripts of the page can't forge.
+`PageCapture.png`, one pixel a CSS pixel). Geometry and styles come from `DOMSnapshot.captureSnapshot` over
+the DevTools protocol, which scripts of the page can't forge.
 """
 
 from collections.abc import Iterator, Mapping
@@ -49,13 +49,13 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One element. Pseudo elements are nodes too (tag `::before`, `::after`, `::marker`); their text never counts.
+    """One element. Pseudo elements are nodes too (tag `::before`, …); their text never counts.
 
-    box is None where the element takes no part in layout (display: none and the like). text is the element's own
-    text (its direct text nodes, white space collapsed), lines its line boxes. styles holds the computed values of
-    `STYLES`. font_size is effective: computed size times the scale that transforms, zoom and SVG view boxes
-    add. scale is that factor. client and scroll are (width, height) in the element's own pixels before
-    transforms, (0, 0) where it has none: scroll > client tells of content that does not fit.
+    box is None where the element takes no part in layout (display: none and the like). text is the element's
+    own text (its direct text nodes, white space collapsed), lines its line boxes. styles holds the computed
+    values of `STYLES`. font_size is effective: computed size times the scale that transforms, zoom and SVG
+    view boxes add. scale is that factor. client and scroll are (width, height) in the element's own pixels
+    before transforms, (0, 0) where it has none: scroll > client tells of content that does not fit.
     """
 
     index: int
@@ -123,11 +123,10 @@ STYLES = (
 class PageCapture:
     """One page. index is 1-based; width and height are the frame's, png and ink_png have that size.
 
-    natural_height: what the content needs at this width, with clipping lifted and (where pages size themselves by
-    the viewport) from a viewport 10 px high; never below the frame's height. ink_png is the same moment with all
-    text made transparent. later_png is the page five seconds of its own clock later, None where no byte changed.
-    nodes: elements of the page (`in_page`), their ancestors, and whatever else of the document is laid out inside the
-    frame. root is the page's own element in nodes.
+    natural_height: what the content needs with clipping lifted, at least the frame's. ink_png is the
+    same moment with all text made transparent. later_png is the page five seconds of its own clock later,
+    None where no byte changed. nodes: elements of the page (`in_page`), their ancestors, and whatever else
+    of the document is laid out inside the frame. root is the page's own element in nodes.
     """
 
     index: int
@@ -159,7 +158,8 @@ class PageCapture:
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """Something that looks like a way to the next or previous page, pressed with a real mouse at its middle."""
+    """Something that looks like a way to the next or previous page, pressed with a real mouse at its
+    middle."""
 
     css_path: str
     label: str
@@ -186,7 +186,8 @@ class Navigation:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request that could not be served. kind is Playwright's resource type: image, script, stylesheet, font, …"""
+    """A request that could not be served. kind is Playwright's resource type: image, script, stylesheet,
+    font, …"""
 
     url: str
     kind: str
@@ -196,10 +197,11 @@ class Request:
 class DeckCapture:
     """A deck as the browser saw it.
 
-    convention is the name of the one that found the pages, "generic" where none of the known did. fault is the
-    page's own (it looped for ever, crashed the renderer, navigated away, …); pages then holds those captured before.
-    missing: files of the deck itself that are not there; external: requests to elsewhere, none of which was answered.
-    digest names the browser image, the worker's source and the settings that the capture depends on.
+    convention is the name of the one that found the pages, "generic" where none of the known did. fault is
+    the page's own (it looped for ever, crashed the renderer, navigated away, …); pages then holds those
+    captured before. missing: files of the deck itself that are not there; external: requests to elsewhere,
+    none of which was answered. digest names the browser image, the worker's source and the settings that the
+    capture depends on.
     """
 
     convention: str

@@ -1,4 +1,5 @@
-"""The browser's container: no network, not root, read-only, limited, and spoken to over standard input and output."""
+"""The browser's container: no network, not root, read-only, limited, and spoken to over standard input and
+output."""
 
 import json
 import secrets
@@ -95,6 +96,8 @@ class BrowserContainer:
 
 
 def _create(image: str, run_id: str) -> str:
+    from docker.types import LogConfig
+
     with translated("creating the browser's container"):
         api = client().api
         host_config = api.create_host_config(
@@ -107,7 +110,7 @@ def _create(image: str, run_id: str) -> str:
             pids_limit=PIDS,
             cap_drop=["ALL"],
             security_opt=["no-new-privileges", f"seccomp={seccomp_profile()}"],
-            log_config={"type": "none"},
+            log_config=LogConfig(type="none"),
         )
         made: str = api.create_container(
             image,

@@ -9,10 +9,10 @@ class Convention:
     """name: short and unique. title: for people.
 
     pages: JavaScript function `($$, {rect, style, body}) => Element[]`, run in an isolated world: the page
-    elements in order, or [] where the deck does not follow this convention. `$$(selector)` is querySelectorAll as an
-    array that a page can't shadow; rect and style give box and computed style.
+    elements in order, or [] where the deck does not follow this convention. `$$(selector)` is
+    querySelectorAll as an array that a page can't shadow; rect and style give box and computed style.
     show: JavaScript function `(k)`, run in the page's own world with `this` the page's element: brings page k
-    (0-based) up in the way of the framework, "" where scrolling there is enough. Whether it did is checked from
+    (0-based) up in the way of the framework, "" where scrolling is enough. Whether it did is checked from
     outside; where it did not the worker hides the other pages itself.
     frame: what the picture of a page is: the whole viewport, or the element's own box.
     """

@@ -13,15 +13,19 @@ PYTHON = "/opt/worker/bin/python"
 
 COMMANDS = (
     # What is not laid down need not be stored: documentation, translations, the browser's own languages.
-    "printf '%s\\n' 'path-exclude=/usr/share/doc/*' 'path-exclude=/usr/share/man/*' 'path-exclude=/usr/share/locale/*' "
+    "printf '%s\\n' 'path-exclude=/usr/share/doc/*' 'path-exclude=/usr/share/man/*' "
+    "'path-exclude=/usr/share/locale/*' "
     "'path-exclude=/usr/lib/chromium/locales/*' 'path-include=/usr/lib/chromium/locales/en-US.pak' "
     "> /etc/dpkg/dpkg.cfg.d/slim",
     "apt-get update -q",
-    "apt-get install -q -y --no-install-recommends chromium libatomic1 fonts-liberation fonts-dejavu-core "
-    "fonts-noto-cjk fonts-noto-color-emoji",
-    f"python3 -m venv /opt/worker && /opt/worker/bin/pip install -q --no-cache-dir 'playwright>={PLAYWRIGHT}'",
-    # Software rendering by the browser's own library: the system's drivers and their compiler are never loaded.
-    "rm -rf /usr/lib/*-linux-gnu/libLLVM* /usr/lib/*-linux-gnu/dri /usr/lib/*-linux-gnu/libz3* /usr/share/icons",
+    "apt-get install -q -y --no-install-recommends chromium libatomic1 fonts-liberation "
+    "fonts-dejavu-core fonts-noto-cjk fonts-noto-color-emoji",
+    "python3 -m venv /opt/worker && "
+    f"/opt/worker/bin/pip install -q --no-cache-dir 'playwright>={PLAYWRIGHT}'",
+    # Software rendering by the browser's own library: the system's drivers and their compiler are never
+    # loaded.
+    "rm -rf /usr/lib/*-linux-gnu/libLLVM* /usr/lib/*-linux-gnu/dri /usr/lib/*-linux-gnu/libz3* "
+    "/usr/share/icons",
     "/opt/worker/bin/pip uninstall -q -y setuptools pip; "
     "rm -rf /opt/worker/lib/python3*/site-packages/playwright/driver/package/lib/vite",
     f"useradd --create-home --uid {USER_ID} pages",

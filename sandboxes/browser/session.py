@@ -57,14 +57,15 @@ class BrowserSession:
         """What the browser saw of a deck.
 
         files: everything the deck may load, by path relative to its folder. entry: its document, or several
-        in order where every page is a file of its own (then conventions[0] finds the page in each). heard is told
-        each page's number as it comes. Raises SandboxFault where the browser, not the deck, failed.
+        in order where every page is a file of its own (then conventions[0] finds the page in each). heard is
+        told each page's number as it comes. Raises SandboxFault where the browser, not the deck, failed.
         """
         entries = [entry] if isinstance(entry, str) else list(entry)
         try:
             return self._attempt(files, entries, conventions, navigation, heard)
         except (SandboxLost, TimeoutError) as first:
-            # A fresh browser that shows an honest page, and is lost a second time over this deck, puts it on the deck.
+            # A fresh browser that shows an honest page, and is lost a second time over this deck, puts it on
+            # the deck.
             self.close()
             self._attempt(
                 {"probe.html": _PROBE}, ["probe.html"], [_PROBE_CONVENTION], False, lambda page: None

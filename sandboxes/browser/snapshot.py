@@ -30,10 +30,12 @@ class Snapshot:
         # Boxes come in document coordinates, so the scroll offset is part of the frame's place.
         self._dx = frame.x + self._document.get("scrollOffsetX", 0.0)
         self._dy = frame.y + self._document.get("scrollOffsetY", 0.0)
+        self._turned: set[int] = set()
         self._frame = Rect(0.0, 0.0, frame.width, frame.height)
 
     def nodes(self, root_backend: int) -> tuple[tuple[Node, ...], int]:
-        """(nodes, index of the page's root in them): the page's subtree, its ancestors, and the rest in the frame."""
+        """(nodes, index of the page's root in them): the page's subtree, its ancestors, and the rest in the
+        frame."""
         root = self._backends.index(root_backend)
         inside = self._subtree(root)
         above = set(self._above(root))
@@ -164,7 +166,7 @@ class Snapshot:
         matrix = _matrix(styles.get("transform", ""))
         turned = matrix is not None and (abs(matrix[1]) > 1e-6 or abs(matrix[2]) > 1e-6)
         turned = turned or styles.get("rotate", "none") not in ("none", "")
-        if turned or self._turned_above(at, scales):
+        if turned or self._parents[at] in self._turned:
             own = math.sqrt(abs(matrix[0] * matrix[3] - matrix[1] * matrix[2])) if matrix else 1.0
             scales[at] = inherited * own
             self._turned.add(at)
@@ -173,14 +175,6 @@ class Snapshot:
         else:
             scales[at] = inherited
         return scales[at]
-
-    @property
-    def _turned(self) -> set[int]:
-        return self.__dict__.setdefault("_turned_nodes", set())
-
-    def _turned_above(self, at: int, scales: Mapping[int, float]) -> bool:
-        parent = self._parents[at]
-        return parent in self._turned
 
     def _paths(self) -> list[str]:
         """CSS path of every element: from its nearest ancestor with an id of its own, else from the top."""

@@ -1,4 +1,4 @@
-"""The worker's source as one archive: it travels over standard input, so that editing it rebuilds no image."""
+"""The worker's source as one archive, sent over standard input, so that editing it rebuilds no image."""
 
 import hashlib
 import io
@@ -46,5 +46,6 @@ def worker_digest() -> str:
 
 @cache
 def seccomp_profile() -> str:
-    """JSON: every ordinary system call, and of the privileged ones those by which Chromium builds its own sandbox."""
+    """JSON: every ordinary system call, and of the privileged ones those by which Chromium builds its own
+    sandbox."""
     return resources.files("sandboxes.browser").joinpath("seccomp.json").read_text("utf-8")

@@ -15,8 +15,9 @@ ACTIVE_CLASS = Convention(
     show=f"""function (k) {{
         const names = {_NAMES};
         const pages = [...document.querySelectorAll(".slide")];
-        const used = names.filter((name) => pages.filter((page) => page.classList.contains(name)).length === 1);
-        for (const name of used) for (const page of pages) page.classList.toggle(name, page === this);
+        const marked = (name) => pages.filter((page) => page.classList.contains(name));
+        for (const name of names.filter((name) => marked(name).length === 1))
+            for (const page of pages) page.classList.toggle(name, page === this);
         window.dispatchEvent(new Event("resize"));
     }}""",
 )
@@ -33,7 +34,7 @@ GOOGLE_IO = Convention(
             page.classList.remove("far-past", "past", "current", "next", "far-next");
             page.classList.add(at < k - 1 ? "far-past" : at < k ? "past" : at === k ? "current"
                 : at === k + 1 ? "next" : "far-next");
-            for (const built of page.querySelectorAll(".to-build, .build > *")) built.classList.remove("to-build");
+            for (const built of page.querySelectorAll(".to-build")) built.classList.remove("to-build");
         });
     }""",
 )

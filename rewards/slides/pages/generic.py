@@ -1,4 +1,5 @@
-"""Where no known convention fits: sibling boxes of equal size near 16:9; at last the whole document as one page."""
+"""Where no known convention fits: sibling boxes of equal size near 16:9; at last the whole document as one
+page."""
 
 from sandboxes.browser.convention import Convention
 

@@ -52,9 +52,10 @@ SECTIONS = Convention(
     name="sections",
     title="bare sections",
     pages="""($$, { body, rect }) => {
-        for (const outer of [body(), ...$$("main, body > div, #slides, .slides, .deck, #deck, .presentation")]) {
+        for (const outer of [body(), ...$$("main, body > div, .slides, .deck, .presentation")]) {
             const own = [...outer.children].filter((child) => child.localName === "section");
-            const rest = [...outer.children].filter((child) => !own.includes(child) && rect(child).height > 200);
+            const others = [...outer.children].filter((child) => !own.includes(child));
+            const rest = others.filter((child) => rect(child).height > 200);
             if (own.length > 1 && own.length > rest.length) return own;
         }
         return [];
@@ -62,7 +63,8 @@ SECTIONS = Convention(
     show="""function (k) {
         const names = ["active", "current", "present", "selected", "visible", "show", "is-active"];
         const pages = [...this.parentElement.children].filter((each) => each.localName === "section");
-        const used = names.filter((name) => pages.filter((page) => page.classList.contains(name)).length === 1);
-        for (const name of used) for (const page of pages) page.classList.toggle(name, page === this);
+        const marked = (name) => pages.filter((page) => page.classList.contains(name));
+        for (const name of names.filter((name) => marked(name).length === 1))
+            for (const page of pages) page.classList.toggle(name, page === this);
     }""",
 )

@@ -3,14 +3,15 @@
 import asyncio
 import time
 from collections.abc import Awaitable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sandboxes.browser.worker.chromium import cpu_seconds
 
 T = TypeVar("T")
 
 WALL_FACTOR = 4.0
-"""On a crowded machine a step may take this many times its budget of processor time before it counts as hung."""
+"""On a crowded machine a step may take this many times its budget of processor time before it counts as
+hung."""
 
 
 class PageFailed(RuntimeError):
@@ -41,12 +42,11 @@ class Bounds:
         start, cpu_start, wait = time.monotonic(), -1.0, 0.5
         try:
             while True:
-                done, _ = await asyncio.wait(
-                    {task, self.gone}, timeout=wait, return_when=asyncio.FIRST_COMPLETED
-                )
-                if task in done:
+                both: set[asyncio.Future[Any]] = {task, self.gone}
+                await asyncio.wait(both, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
+                if task.done():
                     return task.result()
-                if self.gone in done:
+                if self.gone.done():
                     raise self.gone.result()
                 used = cpu_seconds()
                 cpu_start = used if cpu_start < 0 else cpu_start

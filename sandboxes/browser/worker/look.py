@@ -1,6 +1,7 @@
 """Show one page of a deck and take all that is wanted of it."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,7 +106,7 @@ async def look(deck: Deck, convention: Convention, k: int, entry: str) -> dict[s
     }
 
 
-async def picture(deck: Deck, frame: dict[str, float]) -> str:
+async def picture(deck: Deck, frame: Mapping[str, float]) -> str:
     """PNG of the frame, base64."""
     # The clip counts from the document's corner, the frame from the window's.
     window = (await deck.send("Page.getLayoutMetrics", {}))["cssVisualViewport"]

@@ -1,0 +1,1 @@
+"""The runtime layer: what the page measures once a browser has laid it out and painted it."""
