@@ -73,7 +73,8 @@ def main() -> None:
     stored = sum(t.blocks.nbytes for t in checkpoint.tensors.values() if isinstance(t, BlockMatrix))
     bandwidth = stream_bandwidth(kernels)
     print(
-        f"weights {stored / 1e6:.0f} MB, streamed at {bandwidth / 1e9:.1f} GB/s: decode bound {bandwidth / stored:.0f}/s"
+        f"weights {stored / 1e6:.0f} MB, streamed at {bandwidth / 1e9:.1f} GB/s: "
+        f"decode bound {bandwidth / stored:.0f} a second"
     )
     print(f"decode, tokens        {decoding(network, tokenizer).rate(DECODED)} ({DECODED} after 64, sampled)")
     ids = tokenizer.encode(FUNCTION * 12)
