@@ -141,7 +141,7 @@ def test_a_full_disk(tasks_file: Path, tmp_path: Path) -> None:
         "--agent",
         "gold",
         "--attempts",
-        "8",
+        "3",
         "--runs",
         str(tmp_path),
         "--json",
