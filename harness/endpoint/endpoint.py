@@ -142,6 +142,7 @@ class Endpoint:
             log_probs=tuple(token.logprob for token in content),
             prompt_tokens=reply.usage.prompt_tokens if reply.usage else 0,
             output_tokens=reply.usage.completion_tokens if reply.usage else 0,
+            prompt_ids=(reply.model_extra or {}).get("prompt_token_ids"),
         )
         message = choice.message.model_dump(include={"role", "content", "tool_calls"}, exclude_none=True)
         return ChatReply({"content": "", **message}, call)
@@ -205,7 +206,9 @@ class Endpoint:
         log_probs: tuple[float, ...],
         prompt_tokens: int,
         output_tokens: int,
+        prompt_ids: Sequence[int] | None = None,
     ) -> ModelCall:
+        """prompt_ids: where the answer carries them beside its choices, as a chat's does."""
         # vLLM gives a conversation's prompt ids with the reply and a completion's with each choice.
         extra = {**of_reply, **(choice.model_extra or {})}
         ids = tuple(extra.get("token_ids") or ())
@@ -218,7 +221,7 @@ class Endpoint:
             model=self.model,
             prompt=prompt,
             output=output,
-            prompt_ids=tuple(extra.get("prompt_token_ids") or ()),
+            prompt_ids=tuple(extra.get("prompt_token_ids") or prompt_ids or ()),
             output_ids=ids,
             log_probs=log_probs if agree else (),
             weight_versions=versions if agree and len(versions) == len(ids) else (),

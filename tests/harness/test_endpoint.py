@@ -34,6 +34,13 @@ def test_sampled_ids_are_kept_with_their_log_probabilities_and_versions() -> Non
     )
 
 
+def test_ids_of_a_chat_prompt_stand_beside_its_choices() -> None:
+    reply = {**chat_reply("hi"), "prompt_token_ids": [4, 5]}
+    with scripted(lambda path, body: (200, reply)) as (url, _):
+        call = Endpoint(url, "m").chat([{"role": "user", "content": "x"}], sampling=SAMPLING).call
+    assert call.prompt_ids == (4, 5)
+
+
 def test_an_endpoint_that_refuses_ids_is_asked_without_from_then_on() -> None:
     def answer(path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         if "return_token_ids" in body:
