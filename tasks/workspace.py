@@ -1,7 +1,6 @@
 """The sandbox an agent works in: the tree at the base commit alone, with the tests where they are shown."""
 
 import re
-from types import TracebackType
 
 from sandboxes.docker_sandbox import open_sandbox
 from sandboxes.sandbox import Duplex, ExecResult, Sandbox
@@ -19,8 +18,8 @@ _AS_BASE = (
 def open_workspace(task: PatchTask, *, run_id: str, show_tests: bool) -> Sandbox:
     """A fresh sandbox on the task's image; whoever opens it closes it.
 
-    With show_tests the task's tests stand in the tree, belong to its one commit and to no tree difference. The
-    gold change is in neither case anywhere in it. Raises SandboxFault, ImageMissing among them.
+    With show_tests the task's tests stand in the tree, belong to its one commit and to no tree difference.
+    The gold change is in neither case anywhere in it. Raises SandboxFault, ImageMissing among them.
     """
     sandbox = open_sandbox(sandbox_spec(task, run_id=run_id))
     if not show_tests:
@@ -73,7 +72,5 @@ class _WithTests:
     def __enter__(self) -> "_WithTests":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.close()
