@@ -3,16 +3,15 @@
 import io
 import secrets
 import tarfile
-import tempfile
 import time
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
-from sandboxes.docker_sandbox import KIND_LABEL, remove_container
+from sandboxes.container import KIND_LABEL, remove_container
 from sandboxes.engine import client
 from sandboxes.faults import translated
 from sandboxes.host_settings import HostSettings, host_settings, linking_command, unlinking_command
-from sandboxes.owner import this_process
+from sandboxes.owner import owned_folder, this_process
 from sandboxes.running import Running
 from sandboxes.sandbox import OWNER_LABEL, RUN_LABEL, ExecResult
 from sandboxes.stream import EngineStream
@@ -61,8 +60,8 @@ def build_image(
     a BuildResult that is not ok, and leaves nothing behind; a fault of the engine raises SandboxFault.
     """
     labels = dict(labels or {})
-    with tempfile.TemporaryDirectory(prefix="patchdeck-build-") as private:
-        borrowed = Path(private) / "borrowed"
+    with translated(f"building {tag}"), owned_folder("build") as private:
+        borrowed = private / "borrowed"
         borrowed.mkdir()
         settings = host_settings(borrowed)
         container = _start(base, labels, settings)

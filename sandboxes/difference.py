@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from sandboxes.owner import owned_folder
 from sandboxes.sandbox import SandboxFault
 from sandboxes.tree import SYMLINK, BaseTree, File, describe, members
 
@@ -39,8 +40,8 @@ def tree_patch(base: BaseTree, chunks: Iterator[bytes], room: int) -> bytes:
     rules, attributes and configuration have no say. Repositories inside the tree count as plain files, their
     `.git` left out. room: bytes that regular files may claim together. Raises TreeTooLarge.
     """
-    with tempfile.TemporaryDirectory(prefix="patchdeck-difference-") as folder:
-        blobs = Path(folder) / "blobs"
+    with owned_folder("difference") as folder:
+        blobs = folder / "blobs"
         blobs.mkdir()
         new: dict[str, File] = {}
         claimed = 0
@@ -56,13 +57,13 @@ def tree_patch(base: BaseTree, chunks: Iterator[bytes], room: int) -> bytes:
                 if entry.mode == SYMLINK:
                     (blobs / entry.digest).write_bytes(os.fsencode(member.linkname))
         changed = {p for p in base.files.keys() | new.keys() if base.files.get(p) != new.get(p)}
-        changed -= _ignored(base, changed, Path(folder))
+        changed -= _ignored(base, changed, folder)
         if not changed:
             return b""
         trees = [{path: tree[path] for path in changed if path in tree} for tree in (base.files, new)]
         # A new hard link may stand for a file that did not change, so both sides may need the base's bytes.
         _store_base(base, {entry.digest for tree in trees for entry in tree.values()}, blobs)
-        return _git_patch(trees, blobs, Path(folder))
+        return _git_patch(trees, blobs, folder)
 
 
 def _store(content: IO[bytes], blobs: Path, known: File | None) -> str:

@@ -6,10 +6,10 @@ import tarfile
 import threading
 import time
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any, cast
 
+from sandboxes.container import create_container, remove_container
 from sandboxes.difference import tree_patch
 from sandboxes.duplex import CommandDuplex
 from sandboxes.engine import client
@@ -17,8 +17,6 @@ from sandboxes.faults import lost, translated
 from sandboxes.owner import this_process
 from sandboxes.running import Running
 from sandboxes.sandbox import (
-    OWNER_LABEL,
-    RUN_LABEL,
     ExecResult,
     ImageMissing,
     SandboxFault,
@@ -28,20 +26,6 @@ from sandboxes.sandbox import (
 from sandboxes.stream import EngineStream
 from sandboxes.tree import BaseTree, base_tree, members
 from sandboxes.users import resolve_user
-
-KIND_LABEL = "patchdeck.kind"
-CAPABILITIES = [
-    "CHOWN",
-    "DAC_OVERRIDE",
-    "FOWNER",
-    "KILL",
-    "SETGID",
-    "SETUID",
-    "SYS_NICE",
-    "SYS_PTRACE",
-]
-"""What root inside keeps: to hand files over, and for the guardian to read, outrank and end processes. The
-work's own user is not root and can gain none of them (no-new-privileges)."""
 
 _START_S = 30.0
 _END_S = 20.0
@@ -228,7 +212,6 @@ class DockerSandbox:
 def open_sandbox(spec: SandboxSpec) -> DockerSandbox:
     """A running sandbox whose workdir holds the image's tree. Raises ImageMissing or another SandboxFault."""
     import docker.errors
-    from docker.types import DriverConfig, LogConfig, Mount
 
     if not spec.owner:
         spec = spec.model_copy(update={"owner": this_process()})
@@ -241,55 +224,14 @@ def open_sandbox(spec: SandboxSpec) -> DockerSandbox:
                 "(`patchdeck setup` for a base, `patchdeck mine` for a task)"
             ) from error
     user = resolve_user(image["Id"], (image["Config"].get("User") or "") if spec.user is None else spec.user)
-    tree = base_tree(spec.image, image["Id"], spec.workdir, user)
-    labels = {OWNER_LABEL: spec.owner, RUN_LABEL: spec.run_id, KIND_LABEL: "sandbox"}
-    limits = spec.limits
-    # One budget in three places; /dev/shm and /tmp take their share from what the workdir may grow by.
-    shared_mb, scratch_mb = max(1, limits.disk_mb // 16), max(1, limits.disk_mb // 4)
-    workdir_mb = tree.size_mb + limits.disk_mb - scratch_mb - shared_mb
-
-    def memory_volume(target: str, size_mb: int, inodes: int, options: str) -> Any:
-        room = f"size={size_mb}m,nr_inodes={inodes},nosuid,nodev,{options}"
-        driver = DriverConfig("local", {"type": "tmpfs", "device": "tmpfs", "o": room})
-        return Mount(target, None, type="volume", labels=labels, driver_config=driver)
-
-    inodes = limits.disk_mb * 256
-    with translated("creating the sandbox"):
-        api = client().api
-        host_config = api.create_host_config(
-            network_mode=spec.network,
-            init=True,
-            read_only=True,
-            mounts=[
-                memory_volume(
-                    spec.workdir, workdir_mb, inodes + tree.entries, f"mode=755,uid={user[0]},gid={user[1]}"
-                ),
-                memory_volume("/tmp", scratch_mb, inodes, "mode=1777"),
-            ],
-            mem_limit=limits.memory_mb << 20,
-            memswap_limit=limits.memory_mb << 20,
-            shm_size=shared_mb << 20,
-            nano_cpus=int(limits.cpus * 1e9),
-            pids_limit=limits.pids,
-            cap_drop=["ALL"],
-            cap_add=CAPABILITIES,
-            security_opt=["no-new-privileges"],
-            # Before anything else on the host; the guardian lowers its own score where the engine lets it.
-            oom_score_adj=500,
-            log_config=LogConfig(type="none"),
-        )
-        container = api.create_container(
-            spec.image,
-            ["-c", _guardian_script(), "guardian", f"{user[0]}:{user[1]}"],
-            entrypoint=["/bin/sh"],
-            name=f"patchdeck-{spec.run_id[:40].strip('-_.') or 'run'}-{secrets.token_hex(6)}",
-            user="0:0",
-            working_dir="/",
-            environment={"HOME": "/tmp/home", **spec.env},
-            labels=labels,
-            stdin_open=True,
-            host_config=host_config,
-        )["Id"]
+    with translated("keeping the image's tree"):
+        tree = base_tree(spec.image, image["Id"], spec.workdir, user)
+    if not tree.archive.exists():
+        # Somebody emptied the cache while this process held its index.
+        base_tree.cache_clear()
+        with translated("keeping the image's tree"):
+            tree = base_tree(spec.image, image["Id"], spec.workdir, user)
+    container = create_container(spec, user, tree)
     sandbox = DockerSandbox(spec, container, user, tree)
     try:
         sandbox._open()
@@ -297,26 +239,6 @@ def open_sandbox(spec: SandboxSpec) -> DockerSandbox:
         sandbox.close()
         raise
     return sandbox
-
-
-def remove_container(container: str) -> None:
-    """Remove a container with its volumes; one that is gone already is no error. Raises SandboxFault."""
-    import docker.errors
-
-    with translated("removing a container"):
-        try:
-            client().api.remove_container(container, force=True, v=True)
-        except docker.errors.NotFound:
-            return
-        except docker.errors.APIError as error:
-            # Somebody else, a reaper perhaps, is removing it at this moment.
-            if error.status_code != 409:
-                raise
-
-
-@cache
-def _guardian_script() -> str:
-    return (Path(__file__).parent / "guardian.sh").read_text()
 
 
 def _await_line(stream: EngineStream, wanted: bytes, wait_s: float) -> None:

@@ -1,5 +1,6 @@
 """What the engine's errors mean for a caller: one sentence each, as classes of the contract."""
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -8,6 +9,10 @@ from sandboxes.sandbox import ImageMissing, SandboxFault, SandboxLost
 
 class EngineMissing(SandboxFault):
     """No Docker engine answers, or none can be installed or started here."""
+
+
+_GOING = ("is not running", "marked for removal", "RWLayer of container", "is dead")
+"""How the engine speaks of a container that is being removed at this moment."""
 
 
 @contextmanager
@@ -28,7 +33,7 @@ def translated(doing: str) -> Iterator[None]:
                 f"the engine's disk is full ({doing}): free room with `docker image prune` or on the host, "
                 "then run the same command again"
             ) from error
-        if error.status_code in (404, 409):
+        if error.status_code in (404, 409) or any(sign in words for sign in _GOING):
             raise SandboxLost(f"the container is gone or has stopped ({doing}): {words}") from error
         raise SandboxFault(f"the Docker engine refused ({doing}): {words}") from error
     except (
@@ -39,6 +44,13 @@ def translated(doing: str) -> Iterator[None]:
         TimeoutError,
     ) as error:
         raise lost(doing) from error
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        raise SandboxFault(
+            f"the host's disk is full ({doing}, {error.filename or 'a temporary file'}): free room, then run "
+            "the same command again"
+        ) from error
 
 
 def lost(doing: str) -> SandboxLost:

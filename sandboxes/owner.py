@@ -2,14 +2,39 @@
 
 import hashlib
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+
+OWNER_FILE = ".owner"
 
 
 def this_process() -> str:
     """pid:start:boot:pid-namespace:machine; the start time tells apart processes of the same pid."""
     pid = os.getpid()
     return f"{pid}:{_start_time(pid)}:{_place()}"
+
+
+@contextmanager
+def owned_folder(purpose: str) -> Iterator[Path]:
+    """A private temporary folder that the reaper removes where this process is killed."""
+    with tempfile.TemporaryDirectory(prefix=f"patchdeck-{purpose}-") as name:
+        (Path(name) / OWNER_FILE).write_text(this_process())
+        yield Path(name)
+
+
+def dead_folders() -> list[Path]:
+    """Folders of owned_folder whose process was killed."""
+    found = []
+    for mark in Path(tempfile.gettempdir()).glob(f"patchdeck-*/{OWNER_FILE}"):
+        try:
+            if is_dead(mark.read_text()):
+                found.append(mark.parent)
+        except OSError:
+            continue  # it was removed while we looked
+    return found
 
 
 def is_dead(owner: str) -> bool:

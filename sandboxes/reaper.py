@@ -7,7 +7,7 @@ from platformdirs import user_cache_path
 
 from sandboxes.engine import client
 from sandboxes.faults import translated
-from sandboxes.owner import is_dead
+from sandboxes.owner import dead_folders, is_dead
 from sandboxes.sandbox import OWNER_LABEL, RUN_LABEL
 
 
@@ -18,7 +18,7 @@ def reap(run_id: str | None = None) -> list[str]:
     """
     import docker.errors
 
-    from sandboxes.docker_sandbox import remove_container
+    from sandboxes.container import remove_container
 
     def left_behind(labels: dict[str, str]) -> bool:
         return is_dead(labels[OWNER_LABEL]) or (run_id is not None and labels.get(RUN_LABEL) == run_id)
@@ -43,7 +43,15 @@ def reap(run_id: str | None = None) -> list[str]:
             except docker.errors.APIError:
                 continue
             removed.append(f"volume {volume['Name'][:12]}")
-    return removed + _bootstraps() + _trees()
+    return removed + _folders() + _bootstraps() + _trees()
+
+
+def _folders() -> list[str]:
+    """Temporary folders of killed processes; a build's holds copies of the host's settings."""
+    folders = dead_folders()
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+    return [f"folder {folder}" for folder in folders]
 
 
 def _bootstraps() -> list[str]:
@@ -69,10 +77,12 @@ def _trees() -> list[str]:
 
     if not trees_path().is_dir():
         return []
+    # Folders first: an image made in between must not look gone.
+    folders = list(trees_path().iterdir())
     with translated("listing images"):
         held = {image["Id"].removeprefix("sha256:")[:32] for image in client().api.images(all=True)}
     removed = []
-    for folder in trees_path().iterdir():
+    for folder in folders:
         if folder.name not in held:
             shutil.rmtree(folder, ignore_errors=True)
             removed.append(f"tree {folder.name[:12]}")

@@ -4,9 +4,9 @@ import hashlib
 import json
 import os
 import tarfile
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
 
@@ -48,6 +48,7 @@ def trees_path() -> Path:
     return user_cache_path("patchdeck") / "trees"
 
 
+@lru_cache(maxsize=32)
 def base_tree(image: str, image_id: str, workdir: str, owner: tuple[int, int]) -> BaseTree:
     """The tree of an image, from the cache or read from the engine once. Raises SandboxFault."""
     where = hashlib.sha256(json.dumps([2, workdir, owner]).encode()).hexdigest()[:16]
@@ -106,9 +107,12 @@ def _read_image(image: str, workdir: str, owner: tuple[int, int], archive: Path,
         "size_mb": size_mb,
         "entries": entries,
     }
-    with tempfile.NamedTemporaryFile("w", dir=index.parent, delete=False) as partial_index:
-        json.dump(body, partial_index)
-    Path(partial_index.name).replace(index)
+    partial_index = index.with_suffix(".json-partial")
+    try:
+        partial_index.write_text(json.dumps(body))
+        partial_index.replace(index)
+    finally:
+        partial_index.unlink(missing_ok=True)
 
 
 class _Hashed:

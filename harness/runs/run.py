@@ -94,7 +94,7 @@ def execute(
 
 def _end_sandboxes(run_id: str) -> None:
     """Remove the run's sandboxes under the attempts under way, so that none is waited for."""
-    from sandboxes.docker_sandbox import remove_container
+    from sandboxes.container import remove_container
     from sandboxes.engine import client
     from sandboxes.faults import translated
 

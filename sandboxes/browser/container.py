@@ -8,7 +8,7 @@ from typing import Any
 
 from sandboxes.browser.image import PYTHON, USER_ID
 from sandboxes.browser.source import BOOT, seccomp_profile, worker_archive
-from sandboxes.docker_sandbox import KIND_LABEL, remove_container
+from sandboxes.container import KIND_LABEL, remove_container
 from sandboxes.engine import client
 from sandboxes.faults import translated
 from sandboxes.owner import this_process

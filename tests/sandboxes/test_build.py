@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.docker_sandbox import KIND_LABEL
+from sandboxes.container import KIND_LABEL
 from sandboxes.engine import client
 from sandboxes.host_settings import host_settings
 from sandboxes.images import build_image, ensure_base, image_exists

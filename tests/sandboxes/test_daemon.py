@@ -6,6 +6,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,6 +61,49 @@ def test_a_second_engine_starts_and_starts_again_after_a_hard_stop(place: Daemon
     hard_stop(place)
 
 
+_WORK = """
+import sys
+from sandboxes.docker_sandbox import open_sandbox
+from sandboxes.sandbox import SandboxSpec
+sandbox = open_sandbox(SandboxSpec(image="small"))
+print("opened", flush=True)
+try:
+    print(sandbox.exec(["sleep", "30"], timeout_s=20))
+except Exception as fault:
+    print(type(fault).__name__, fault, flush=True)
+sandbox.close()
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("dockerd"), reason="needs root and dockerd")
+def test_an_engine_stopped_in_mid_command_is_a_lost_sandbox(place: DaemonPlace, base: str) -> None:
+    start_daemon(place, lambda _line: None)
+    env = {**os.environ, "DOCKER_HOST": f"unix://{place.socket}"}
+    container = client().api.create_container(base, ["true"])["Id"]
+    try:
+        with subprocess.Popen(["docker", "export", container], stdout=subprocess.PIPE) as exported:
+            subprocess.run(["docker", "import", "-", "small"], stdin=exported.stdout, env=env, check=True)
+    finally:
+        client().api.remove_container(container)
+    try:
+        with subprocess.Popen(
+            [sys.executable, "-c", _WORK], env=env, stdout=subprocess.PIPE, text=True
+        ) as work:
+            assert work.stdout is not None
+            assert work.stdout.readline() == "opened\n"
+            time.sleep(1.0)
+            os.kill(int(place.pid_file.read_text()), signal.SIGKILL)
+            began = time.monotonic()
+            said = work.stdout.read()
+        assert time.monotonic() - began < 10
+        assert said.startswith("SandboxLost the Docker engine stopped answering")
+        assert "start it again" in said
+    finally:
+        start_daemon(place, lambda _line: None)
+        subprocess.run("docker rm -f $(docker ps -aq)", shell=True, env=env, check=False, capture_output=True)
+        hard_stop(place)
+
+
 def test_files_of_a_living_daemon_stay(tmp_path: Path) -> None:
     place = DaemonPlace(tmp_path / "d.sock", tmp_path / "d.pid", tmp_path / "exec")
     with socket.socket(socket.AF_UNIX) as server:
@@ -91,8 +135,6 @@ def test_an_engine_that_is_there_is_used() -> None:
 def test_no_engine_is_one_sentence() -> None:
     script = "from sandboxes.engine import client\nclient()"
     env = {**os.environ, "DOCKER_HOST": "unix:///nonexistent.sock"}
-    import sys
-
     done = subprocess.run(
         [sys.executable, "-c", script], env=env, capture_output=True, text=True, check=False
     )

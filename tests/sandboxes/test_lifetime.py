@@ -4,15 +4,17 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from sandboxes.docker_sandbox import DockerSandbox, open_sandbox
 from sandboxes.engine import client
-from sandboxes.owner import is_dead, this_process
+from sandboxes.owner import OWNER_FILE, is_dead, owned_folder, this_process
 from sandboxes.reaper import reap
 from sandboxes.sandbox import OWNER_LABEL, RUN_LABEL, ImageMissing, SandboxLost, SandboxSpec
 
@@ -60,6 +62,28 @@ def test_the_reaper_takes_a_named_run_from_a_living_owner(opened: Open) -> None:
     reap("test-named")
     assert left("test-named") == (0, 0)
     assert other.exec(["true"]).exit_code == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
+def test_a_full_disk_of_the_host_is_one_sentence(image: str, tmp_path: Path) -> None:
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(tmp_path)], check=True)
+    try:
+        env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+        script = [sys.executable, "-c", _OWNER, image]
+        done = subprocess.run(script, env=env, capture_output=True, text=True, check=False, timeout=60)
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+    assert "SandboxFault: the host's disk is full" in done.stderr.splitlines()[-1]
+
+
+def test_folders_of_a_killed_process_go(tmp_path: Path) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="patchdeck-build-"))
+    (folder / OWNER_FILE).write_text(f"4194303:1:{this_process().split(':', 2)[2]}")
+    (folder / "secret").write_text("x")
+    with owned_folder("build") as ours:
+        assert f"folder {folder}" in reap()
+        assert ours.is_dir()
+    assert not folder.exists()
 
 
 def test_owners() -> None:
