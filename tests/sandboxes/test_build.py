@@ -1,11 +1,14 @@
 """Images built with the host's settings at hand, and without a trace of them afterwards."""
 
 import json
+import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from sandboxes.base import BaseUnavailable, remove_bootstrap
 from sandboxes.container import KIND_LABEL
 from sandboxes.engine import client
 from sandboxes.host_settings import host_settings
@@ -153,3 +156,19 @@ def test_settings_that_say_where_things_go_stay_home(tmp_path: Path) -> None:
     assert (borrowed / written.split("constraint = /mnt/")[1].split()[0]).read_text() == "six==1.0\n"
     assert "PIP_CACHE_DIR" not in settings.env
     assert settings.on_host_network
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+def test_what_a_killed_bootstrap_left_goes_with_its_mounts(tmp_path: Path) -> None:
+    left = tmp_path / "base" / "root" / "proc"
+    left.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "proc", "proc", str(left)], check=True)
+    remove_bootstrap(tmp_path / "base")
+    assert not (tmp_path / "base").exists()
+    assert str(left) not in Path("/proc/self/mountinfo").read_text()
+    remove_bootstrap(tmp_path / "base")
+
+
+def test_a_base_that_nobody_knows_is_one_sentence() -> None:
+    with pytest.raises(BaseUnavailable, match="no base image is called ruby: there are python-debian12"):
+        ensure_base("ruby")
