@@ -36,8 +36,8 @@ def repaired(task: PatchTask, endpoint: Endpoint | None, budget: Budget, seed: i
         good = bool(grade(task, run_trial(task, outcome.submission.patch, run_id=RUN)).resolved)
     facts = recorder.facts
     print(
-        f"{'shuffled' if shuffled else 'ranked':9s} {'repaired' if good else '-':9s} {task.id:44s} "
-        f"{facts.get('candidates', 0):6.0f} candidates, tried {facts.get('tried', 0):3.0f}, {seconds:6.1f} s  "
+        f"{'shuffled' if shuffled else 'ranked':9s} {'repaired' if good else '-':9s} {task.id:40s} "
+        f"{facts.get('candidates', 0):6.0f} candidates, tried{facts.get('tried', 0):3.0f}, {seconds:6.1f} s  "
         + "  ".join(f"{n[8:]} {v:.1f}" for n, v in facts.items() if n.startswith("seconds_")),
         flush=True,
     )
@@ -63,9 +63,7 @@ def main() -> None:
     counts = {}
     for shuffled in (False, True):
         counts[shuffled] = sum(repaired(t, endpoint, budget, options.seed, shuffled) for t in tasks)
-    print(
-        f"repaired with ranking {counts[False]} of {len(tasks)}, with ranking shuffled {counts[True]} of {len(tasks)}"
-    )
+    print(f"repaired of {len(tasks)}: {counts[False]} with ranking, {counts[True]} with ranking shuffled")
 
 
 if __name__ == "__main__":

@@ -155,7 +155,7 @@ def weigh(suspect: Suspect, location: Location, family: str, proposal: Proposal)
 
 
 def guard_evidence(suspect: Suspect, text: str) -> float | None:
-    """For `if <test on one parameter>`: None where no failing call meets it, a bonus where only those do."""
+    """For `if <test on one parameter>`: None where no failing call meets it, for it where only those do."""
     if not suspect.failing_kinds:
         return 0.0
     condition = text.lstrip()[3:].split(":", 1)[0].strip()
@@ -165,7 +165,7 @@ def guard_evidence(suspect: Suspect, text: str) -> float | None:
             continue
         if not kinds & failing:
             return None
-        return 1.0 if not kinds & suspect.passing_kinds.get(name, set()) else 0.0
+        return 1.0 if not kinds & suspect.passing_kinds.get(name, set()) else -1.0
     return 0.0
 
 

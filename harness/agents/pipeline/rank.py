@@ -2,13 +2,14 @@
 
     score(c) = log P(function) + log(suspicion of its line / highest in the function)
              + log share(family) - cost(variant) + evidence + WEIGHT x gain(c)
-    gain(c)  = (log-probability of the code after the edit - before it) clipped to ±CLIP nats, where inserted
-               text pays only its excess over RATE nats a token
+    gain(c)  = (log-probability of the code after the edit - before it), each token of it over RATE nats,
+               clipped to ±CLIP: neither long nor short edits gain by their length alone
 
 All but the gain come without a model. gain weighs the changed lines and two after them, given the issue, the
 failing tests and the function so far, which both texts share. Attempts with noise > 0 add noise x Gumbel
-to each score: taking the best then is sampling without replacement from the softmax of score / noise. The
-control gives every candidate of the same pool a seeded random place.
+to each score: taking the best then is sampling without replacement from the softmax of score / noise. Then
+the order is spread, so that a budget is not spent on one line's twins. The control gives every candidate of
+the same pool a seeded random place.
 """
 
 import math
@@ -31,7 +32,11 @@ from harness.agents.pipeline.weigher import Weigher
 WEIGHT = 0.5
 CLIP = 12.0
 RATE = 1.2
-MODEL_POOL = 200
+LIKE = 0.5
+NEAR = 0.1
+"""nats off a candidate for each one chosen before it at its line, of its family or of another"""
+DEPTH = 100
+MODEL_POOL = 300
 """candidates that the model weighs, the most likely before it first"""
 
 
@@ -68,8 +73,7 @@ def weigh_by_model(
         known = dict(zip(texts, totals, strict=True))
         for prompt in group:
             old, new = known[prompt.shared + prompt.old], known[prompt.shared + prompt.new]
-            extra = max(0, new.tokens - old.tokens)
-            gain = new.log_prob - old.log_prob + RATE * extra
+            gain = new.log_prob - old.log_prob + RATE * (new.tokens - old.tokens)
             weighed[prompt.index] = replace(pool[prompt.index], gain=max(-CLIP, min(CLIP, gain)))
     return weighed
 
@@ -100,6 +104,22 @@ def score(scored: Scored, weight: float = WEIGHT) -> float:
     return scored.cheap + weight * gain
 
 
+def spread(ranked: list[tuple[float, Scored]], depth: int) -> list[Scored]:
+    """Best first, each choice making its likes less urgent: where one fails, its twin may too."""
+    left = ranked[: 4 * depth]
+    chosen: list[Scored] = []
+    while left and len(chosen) < depth:
+        best = max(range(len(left)), key=lambda i: (left[i][0], -i))
+        picked = left.pop(best)[1]
+        chosen.append(picked)
+        for index, (key, scored) in enumerate(left):
+            other, own = scored.candidate, picked.candidate
+            if (other.path, other.line) == (own.path, own.line):
+                left[index] = (key - (LIKE if other.family == own.family else NEAR), scored)
+    names = set(map(id, chosen))
+    return [*chosen, *(s for _, s in ranked if id(s) not in names)]
+
+
 def order(pool: list[Scored], *, seed: int, noise: float, shuffled: bool, weighed: bool) -> list[Scored]:
     """Best first. noise is the temperature of the choice; 0 takes the scores as they are."""
     ranked = sorted(
@@ -112,4 +132,4 @@ def order(pool: list[Scored], *, seed: int, noise: float, shuffled: bool, weighe
         return ranked
     weight = WEIGHT if weighed else 0.0
     keys = [score(s, weight) + noise * -math.log(-math.log(max(dice.random(), 1e-12))) for s in ranked]
-    return [s for _, s in sorted(zip(keys, ranked, strict=True), key=lambda pair: -pair[0])]
+    return spread(sorted(zip(keys, ranked, strict=True), key=lambda pair: -pair[0]), DEPTH)

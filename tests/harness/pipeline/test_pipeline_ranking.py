@@ -69,7 +69,7 @@ def suspect(failing: dict[str, set[str]], passing: dict[str, set[str]]) -> Suspe
 def test_a_guard_that_no_failing_call_meets_is_left_out() -> None:
     text = "    if a is None:\n        return None\n"
     assert guard_evidence(suspect({"a": {"type:list"}}, {}), text) is None
-    assert guard_evidence(suspect({"a": {"none"}}, {"a": {"none"}}), text) == 0.0
+    assert guard_evidence(suspect({"a": {"none"}}, {"a": {"none"}}), text) == -1.0
     assert guard_evidence(suspect({"a": {"none"}}, {"a": {"type:list"}}), text) == 1.0
 
 

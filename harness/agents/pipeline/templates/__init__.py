@@ -61,7 +61,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("constant", (constants.constants,), 0.06),
     Family("return", (returns.returns, returns.missing_returns), 0.05),
     Family("wrapper", (wrappers.wraps,), 0.05),
-    Family("unwrapper", (wrappers.unwraps,), 0.02),
+    Family("unwrapper", (wrappers.unwraps,), 0.03),
     Family("exception", (exceptions.handlers, exceptions.raises), 0.03),
     Family("catch", (exceptions.caught_statements,), 0.02),
     Family("drop", (statements.drops,), 0.03),

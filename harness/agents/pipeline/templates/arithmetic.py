@@ -83,8 +83,13 @@ def off_by_one(scope: Scope) -> Iterator[Proposal]:
         if not isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.BinOp):
             continue
         cost = _numeric_place(node, parent)
+        numeric = isinstance(node, ast.Name) and node.id in scope.numeric_names
+        if numeric and isinstance(parent, ast.Call | ast.Assign | ast.Return | ast.keyword):
+            cost = min(0.5, 0.5 if cost is None else cost)
         if cost is None:
             continue
+        if numeric and isinstance(node, ast.Name):
+            yield from _by_another(scope, node, cost)
         text = scope.text(node)
         if isinstance(node, ast.BinOp):
             if not isinstance(node.op, ast.Add | ast.Sub) or _is_text(node):
@@ -93,6 +98,16 @@ def off_by_one(scope: Scope) -> Iterator[Proposal]:
             cost += 0.0 if not one else 1.0
         for sign in ("+", "-"):
             yield scope.swap(node, scope.as_expression(node, f"{text} {sign} 1"), key=f"{sign}1", cost=cost)
+
+
+def _by_another(scope: Scope, node: ast.Name, cost: float) -> Iterator[Proposal]:
+    """A number more or less by another number of the function."""
+    for other in scope.numeric_names[:6]:
+        if other != node.id:
+            for sign in ("-", "+"):
+                yield scope.swap(
+                    node, scope.as_expression(node, f"{node.id} {sign} {other}"), cost=cost + 0.8
+                )
 
 
 def _is_text(node: ast.BinOp) -> bool:

@@ -31,6 +31,9 @@ def slices(scope: Scope) -> Iterator[Proposal]:
         if iterated or given or isinstance(parent, ast.Return):
             for cost, bound in BOUNDS:
                 yield scope.swap(part, scope.text(part) + bound, cost=cost + 1.0 + given)
+            for name in scope.numeric_names[:4]:
+                for bound in (f"[{name}:]", f"[:{name}]"):
+                    yield scope.swap(part, scope.text(part) + bound, cost=1.0 + given)
 
 
 def _slice(scope: Scope, node: ast.Subscript, base: str, bounds: ast.Slice) -> Iterator[Proposal]:

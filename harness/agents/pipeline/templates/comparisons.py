@@ -71,6 +71,9 @@ def _other_test(scope: Scope, node: ast.Compare) -> Iterator[Proposal]:
         else:
             yield scope.swap(node, left)
         return
+    if isinstance(op, ast.Eq | ast.Lt) and isinstance(right, ast.Constant) and type(right.value) is int:
+        yield scope.swap(node, f"{left} <= {right.value + 1}", cost=1.0)
+        yield scope.swap(node, f"{left} < {right.value + 2}", cost=1.2)
     if isinstance(op, ast.Eq) and isinstance(right, ast.Constant) and isinstance(right.value, str):
         yield scope.swap(node, f"{left}.startswith({scope.text(right)})", cost=1.0)
         yield scope.swap(node, f"{left}.endswith({scope.text(right)})", cost=1.5)

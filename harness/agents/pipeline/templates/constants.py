@@ -45,6 +45,9 @@ def constants(scope: Scope) -> Iterator[Proposal]:
             for text in ("None", "[]", "{}", "()"):
                 if text != scope.text(literal):
                     yield scope.swap(literal, text, cost=1.0)
+            if isinstance(literal, ast.List):
+                for name in scope.local_names[:6]:
+                    yield scope.swap(literal, f"[{name}]", cost=0.5)
 
 
 def _integer(scope: Scope, node: ast.Constant, value: int, parent: ast.AST | None) -> Iterator[Proposal]:

@@ -94,7 +94,7 @@ def _exit(
     if scope.in_loop(statement):
         options = [("continue", -0.3), ("break", 0.5), *ways]
     for way, extra in options:
-        if way == scope.text(statement):
+        if way == scope.text(statement) or scope.unbound_before(f"{test} {way}", statement.lineno):
             continue
         about = f'f"bad {name}: {{{name}!r}}"'
         action = way.replace("{about}", about) if way.startswith("raise ") else way

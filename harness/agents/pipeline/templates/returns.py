@@ -40,6 +40,10 @@ def returns(scope: Scope) -> Iterator[Proposal]:
                 yield scope.swap(node.value, value, cost=cost)
         if isinstance(node.value, ast.Compare | ast.BoolOp | ast.UnaryOp | ast.Call | ast.Name):
             yield scope.swap(node.value, negation(scope, node.value), cost=0.7)
+        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, bool):
+            for name in scope.local_names[:6]:
+                for test in (f"not {name}", f"{name} == 0", f"bool({name})", f"{name} is None"):
+                    yield scope.swap(node.value, test, cost=0.8)
         if isinstance(node.value, ast.Name | ast.Attribute):
             for other in ("[]", "{}", "None", '""', "0"):
                 yield scope.swap(node.value, f"{text} or {other}", cost=1.2)

@@ -1,6 +1,7 @@
 """What a template may look at: one function, the lines in question, and what is in scope there."""
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -174,6 +175,58 @@ class Scope:
         """Parameters, then names bound in the body, in order of appearance."""
         bound = [n.id for n in self.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         return list(dict.fromkeys([*self.arguments, *bound]))
+
+    @cached_property
+    def first_bound(self) -> dict[str, int]:
+        """Local name to the line where it is first bound; parameters at 0."""
+        found = dict.fromkeys(self.arguments, 0)
+        for node in self.nodes:
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                found.setdefault(node.id, node.lineno)
+        return found
+
+    def unbound_before(self, text: str, line: int) -> bool:
+        """Whether the text speaks of a local name that has no value yet on the line."""
+        return any(self.first_bound.get(name, 0) >= line for name in re.findall(r"[A-Za-z_]\w*", text))
+
+    def sole_binding(self, statement: ast.stmt) -> bool:
+        """Whether the statement is all that binds a name that the function reads."""
+        if not isinstance(statement, ast.Assign | ast.AnnAssign):
+            return False
+        names = [n for n in self.nodes if isinstance(n, ast.Name)]
+        bound = {
+            n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
+        others = {n.id for n in names if isinstance(n.ctx, ast.Store) and n.lineno != statement.lineno}
+        read = {n.id for n in names if isinstance(n.ctx, ast.Load)}
+        return bool((bound & read) - others - set(self.arguments))
+
+    @cached_property
+    def numeric_names(self) -> list[str]:
+        """Local names that are reckoned with: operands of - * // % or < >, bounds of slices and ranges."""
+        found: dict[str, None] = {}
+        for node in self.nodes:
+            parts: list[ast.expr | None] = []
+            if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Add | ast.Mod | ast.BitOr):
+                parts = [node.left, node.right]
+            elif isinstance(node, ast.BinOp | ast.AugAssign | ast.Compare):
+                pair = [
+                    getattr(node, "left", None),
+                    getattr(node, "right", None),
+                    getattr(node, "target", None),
+                ]
+                pair += [getattr(node, "value", None), *getattr(node, "comparators", [])]
+                if any(isinstance(x, ast.Constant) and type(x.value) in (int, float) for x in pair) or (
+                    isinstance(node, ast.Compare)
+                    and isinstance(node.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE)
+                ):
+                    parts = pair
+            elif isinstance(node, ast.Slice):
+                parts = [node.lower, node.upper]
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
+                parts = list(node.args)
+            found.update({x.id: None for x in parts if isinstance(x, ast.Name) and x.id in self.local_names})
+        return list(found)
 
     @cached_property
     def self_attributes(self) -> list[str]:

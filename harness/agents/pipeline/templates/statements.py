@@ -30,6 +30,8 @@ def drops(scope: Scope) -> Iterator[Proposal]:
             large = (statement.end_lineno or statement.lineno) - statement.lineno
             text = "" if len(block) > 1 else f"{scope.module.indent(statement)}pass\n"
             cost = min(2.0, 0.3 * large) + 0.7 * isinstance(statement, ast.Return)
+            if scope.sole_binding(statement):
+                cost += 4.0
             note = f"drop {short(scope.text(statement))}"
             yield Proposal((Edit(start, end, text),), note, statement.lineno, cost=cost)
             if isinstance(statement, ast.If) and not statement.orelse:
