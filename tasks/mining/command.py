@@ -52,6 +52,11 @@ def mine(
             ) from None
 
 
+def mining_run_id(out: Path) -> str:
+    """The run label of whatever mines into this tasks file."""
+    return "mine-" + hashlib.sha256(str(out.resolve()).encode()).hexdigest()[:12]
+
+
 def _mine(
     origin: Origin,
     language: Language,
@@ -63,7 +68,7 @@ def _mine(
     since: str | None,
     workers: int,
 ) -> Funnel:
-    run_id = "mine-" + hashlib.sha256(str(folder.out.resolve()).encode()).hexdigest()[:12]
+    run_id = mining_run_id(folder.out)
     ensure_engine(lambda state: display.say(f"Docker engine: {state}"))
     # The lock is held, so whatever carries this run's label was left by a run that was killed.
     reap(run_id)

@@ -10,6 +10,7 @@ import pytest
 
 from sandboxes.engine import client
 from sandboxes.sandbox import RUN_LABEL
+from tasks.mining.command import mining_run_id
 from tasks.store import load_tasks
 
 
@@ -99,8 +100,9 @@ def test_killed_in_the_middle_the_same_command_goes_on(mined, patchdeck, tmp_pat
     assert [t.model_copy(update={"fingerprint": None}) for t in load_tasks(out)] == [
         t.model_copy(update={"fingerprint": None}) for t in mined.tasks.values()
     ]
-    left = client().containers.list(all=True, filters={"label": RUN_LABEL})
-    assert [c.name for c in left if c.labels[RUN_LABEL].startswith("mine-")] == []
+    label = {"label": f"{RUN_LABEL}={mining_run_id(out)}"}
+    assert client().containers.list(all=True, filters=label) == []
+    assert client().volumes.list(filters=label) == []
     assert not list(tmp_path.glob("again.mining/*/.*")) and not list(tmp_path.glob(".*"))
 
 
