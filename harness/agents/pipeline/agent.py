@@ -56,11 +56,8 @@ class _Repair:
         with self.stage("locate"):
             location = locate(self.prober, self.given.failing_tests)
             self.believe(location)
-            self.step(
-                "locate",
-                (self.given.failing_tests and "failing tests shown") or "failing tests hidden",
-                told_location(location),
-            )
+            shown = "hidden" if self.given.failing_tests is None else "shown"
+            self.step("locate", f"failing tests {shown}", told_location(location))
         self.fact("suspects", len(location.suspects))
         if not location.suspects:
             return self.nothing(
@@ -116,10 +113,10 @@ class _Repair:
     def believe(self, location: Location) -> None:
         """Suspicion, moved a little by the model's opinion, as chances that sum to one."""
         suspects = location.suspects
-        texts = [f"{preamble(location, self.given.task.instruction)}\n# The bug is in the function "]
+        opening = f"{preamble(location, self.given.task.instruction)}\n# The bug is in the function "
         if len(suspects) > 1 and not self.given.shuffle_ranking:
             names = [s.function.name.rsplit(".", 1)[-1] for s in suspects]
-            totals = self.weigher.totals([texts[0] + name + "\n" for name in names])
+            totals = self.weigher.totals([opening + name + "\n" for name in names])
             if totals:
                 shared = min(t.tokens for t in totals)
                 # A longer name costs more tokens for no fault of its own: the mean over what is not shared.

@@ -187,6 +187,8 @@ def _judge(line: TrialLine, scored: Scored, content: bytes, rank: int, location:
     elif passed < wanted:
         first = next(iter((line.failing.messages if line.failing else {}).values()), "")
         told = f"{passed} of {wanted} failing tests pass now; {' '.join(first.split())[:120]}"
+    elif repaired and not wanted:
+        told = "all tests that passed before still do; the tests to mend are hidden"
     elif repaired:
         told = f"all {wanted} failing tests pass, and all that passed before still do"
     else:

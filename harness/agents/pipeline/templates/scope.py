@@ -203,30 +203,9 @@ class Scope:
 
     @cached_property
     def numeric_names(self) -> list[str]:
-        """Local names that are reckoned with: operands of - * // % or < >, bounds of slices and ranges."""
-        found: dict[str, None] = {}
-        for node in self.nodes:
-            parts: list[ast.expr | None] = []
-            if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Add | ast.Mod | ast.BitOr):
-                parts = [node.left, node.right]
-            elif isinstance(node, ast.BinOp | ast.AugAssign | ast.Compare):
-                pair = [
-                    getattr(node, "left", None),
-                    getattr(node, "right", None),
-                    getattr(node, "target", None),
-                ]
-                pair += [getattr(node, "value", None), *getattr(node, "comparators", [])]
-                if any(isinstance(x, ast.Constant) and type(x.value) in (int, float) for x in pair) or (
-                    isinstance(node, ast.Compare)
-                    and isinstance(node.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE)
-                ):
-                    parts = pair
-            elif isinstance(node, ast.Slice):
-                parts = [node.lower, node.upper]
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
-                parts = list(node.args)
-            found.update({x.id: None for x in parts if isinstance(x, ast.Name) and x.id in self.local_names})
-        return list(found)
+        """Local names that are reckoned with: operands of - * // or < >, bounds of slices and ranges."""
+        found = [x.id for node in self.nodes for x in _reckoned(node) if isinstance(x, ast.Name)]
+        return [name for name in dict.fromkeys(found) if name in self.local_names]
 
     @cached_property
     def self_attributes(self) -> list[str]:
@@ -289,3 +268,23 @@ def short(text: str, limit: int = 48) -> str:
     """One line of at most limit characters."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def _reckoned(node: ast.AST) -> list[ast.expr | None]:
+    """The expressions that a node treats as numbers."""
+    if isinstance(node, ast.BinOp):
+        sides: list[ast.expr | None] = [node.left, node.right]
+        certain = not isinstance(node.op, ast.Add | ast.Mod | ast.BitOr)
+    elif isinstance(node, ast.AugAssign):
+        sides, certain = [node.target, node.value], False
+    elif isinstance(node, ast.Compare):
+        sides = [node.left, *node.comparators]
+        certain = isinstance(node.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE)
+    elif isinstance(node, ast.Slice):
+        return [node.lower, node.upper]
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
+        return list(node.args)
+    else:
+        return []
+    numbered = any(isinstance(x, ast.Constant) and type(x.value) in (int, float) for x in sides)
+    return sides if certain or numbered else []
