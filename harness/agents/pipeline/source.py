@@ -21,11 +21,16 @@ class Edit:
     text: str
 
 
+def in_order(edits: tuple[Edit, ...]) -> list[Edit]:
+    """By place; insertions at one place keep the order in which they are given."""
+    return sorted(edits, key=lambda edit: (edit.start, edit.end))
+
+
 def apply_edits(raw: bytes, edits: tuple[Edit, ...]) -> bytes:
     """The file with every edit made. Raises ValueError where two edits overlap."""
     pieces: list[bytes] = []
     position = 0
-    for edit in sorted(edits):
+    for edit in in_order(edits):
         if edit.start < position or edit.end < edit.start or edit.end > len(raw):
             raise ValueError(f"edit {edit} overlaps another or leaves the file")
         pieces += [raw[position : edit.start], edit.text.encode()]
@@ -37,7 +42,7 @@ def revert_edits(edits: tuple[Edit, ...], raw: bytes) -> tuple[Edit, ...]:
     """The edits that turn apply_edits(raw, edits) back into raw."""
     shift = 0
     back: list[Edit] = []
-    for edit in sorted(edits):
+    for edit in in_order(edits):
         size = len(edit.text.encode())
         back.append(Edit(edit.start + shift, edit.start + shift + size, raw[edit.start : edit.end].decode()))
         shift += size - (edit.end - edit.start)

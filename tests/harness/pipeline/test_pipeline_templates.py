@@ -203,6 +203,11 @@ def test_edits_then_their_reverse_change_nothing(raw: bytes, data: st.DataObject
     assert apply_edits(apply_edits(raw, edits), revert_edits(edits, raw)) == raw
 
 
+def test_deletions_side_by_side_come_back_in_order() -> None:
+    edits = (Edit(0, 1, ""), Edit(1, 2, ""))
+    assert apply_edits(apply_edits(b"ba", edits), revert_edits(edits, b"ba")) == b"ba"
+
+
 def test_overlapping_edits_are_refused() -> None:
     with pytest.raises(ValueError, match="overlaps"):
         apply_edits(b"abcdef", (Edit(0, 3, "x"), Edit(2, 4, "y")))
