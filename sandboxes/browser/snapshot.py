@@ -170,7 +170,7 @@ class Snapshot:
             own = math.sqrt(abs(matrix[0] * matrix[3] - matrix[1] * matrix[2])) if matrix else 1.0
             scales[at] = inherited * own
             self._turned.add(at)
-        elif box is not None and width >= 1 and height >= 1 and box.area > 0:
+        elif box is not None and width >= 1 and height >= 1 and not _fits(box, width, height, inherited):
             scales[at] = math.sqrt(box.area / (width * height))
         else:
             scales[at] = inherited
@@ -203,6 +203,12 @@ class Snapshot:
                 above = paths[parent] if parent >= 0 else ""
                 paths.append(f"{above} > {step}" if above else step)
         return paths
+
+
+def _fits(box: Rect, width: float, height: float, scale: float) -> bool:
+    """Whether whole-numbered offset sizes agree with a box at this scale: then they tell of no other."""
+    off = 0.51 * scale + 0.01
+    return abs(box.width - width * scale) <= off and abs(box.height - height * scale) <= off
 
 
 def _pixels(value: str) -> float:

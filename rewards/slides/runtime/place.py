@@ -4,7 +4,7 @@ import math
 
 from rewards.slides.runtime.lines import quoted
 from rewards.slides.runtime.rule import MOST_VERDICTS, Judgement, Seen, bounded, fail
-from sandboxes.browser.capture import Rect
+from sandboxes.browser.capture import Node, Rect
 
 WIDE = 16 / 9
 SLACK_PX = 2.0
@@ -44,8 +44,15 @@ def fit(seen: Seen) -> Judgement:
         and node.scroll[0] > node.client[0] + SLACK_PX
         and node.style("overflow-x") != "visible"
     ]
-    share = sum(line.characters for line in cut) / max(seen.characters, 1)
+    clamped = {node.index: lost for node in seen.page.own() if (lost := _not_laid_out(node))}
+    gone = sum(line.characters for line in cut) + sum(clamped.values())
+    share = gone / max(seen.characters + sum(clamped.values()), 1)
     verdicts = [
+        fail(f"{quoted(node.text)} is clamped: {clamped[node.index]} of its characters are left out", node)
+        for node in seen.page.own()
+        if node.index in clamped
+    ]
+    verdicts += [
         fail(f"{quoted(line.text)} is cut off by its box", line.node, line.rect)
         for line in cut
         if line.rect.area
@@ -57,6 +64,15 @@ def fit(seen: Seen) -> Judgement:
     ]
     score = bounded(1 - 3 * share - 0.1 * len(short))
     return Judgement(score, f"{share:.1%} of the characters cut", tuple(verdicts[:MOST_VERDICTS]))
+
+
+def _not_laid_out(node: Node) -> int:
+    """Characters of an element's text for which no line was made, as a line clamp does."""
+    if node.box is None or not node.text or node.style("-webkit-line-clamp") in ("none", ""):
+        return 0
+    words = sum(not each.isspace() for each in node.text)
+    laid = sum(not each.isspace() for line in node.lines for each in line.text)
+    return max(words - laid, 0)
 
 
 def off_page(seen: Seen) -> Judgement:

@@ -17,8 +17,8 @@ START = "2026-01-01T00:00:00Z"
 KEPT = 50
 """Facts of one sort kept a deck; a page can make millions."""
 
-STEP_S = 6.0
-LOAD_S = 12.0
+STEP_S = 4.0
+LOAD_S = 8.0
 FONTS_MS = 3000
 
 for _suffix, _kind in ((".woff2", "font/woff2"), (".woff", "font/woff"), (".mjs", "text/javascript")):
