@@ -1,11 +1,14 @@
 """Run every static rule over a deck and gather verdicts into scores by page and component."""
 
-from collections import defaultdict
+from collections import Counter
 from dataclasses import dataclass
 
 from rewards.reward import Component, Finding
 from rewards.slides.static.rule import Rule, StaticDeck, Verdict
 from rewards.slides.static.rules import RULES
+
+MOST_FINDINGS = 12
+"""Findings of one rule on one page; the score counts all."""
 
 PAGE_GROUPS = ("structure", "media", "text", "styling")
 
@@ -23,20 +26,33 @@ class StaticResult:
 def judge(deck: StaticDeck) -> StaticResult:
     """Scores in [0, 1]: a rule's is the share of subjects that pass, a component's the mean of its rules."""
     verdicts = {rule.id: list(rule.check(deck)) for rule in RULES}
-    findings = [
-        Finding(
-            rule=rule.id, layer="static", outcome=each.outcome, message=each.message,
-            page=each.page, element=each.element,
-        )
-        for rule in RULES
-        for each in verdicts[rule.id]
-        if each.outcome != "pass"
-    ]  # fmt: skip
+    findings = tuple(finding for rule in RULES for finding in _findings(rule, verdicts[rule.id]))
     pages = {
         page.index: tuple(_component(group, verdicts, page.index) for group in PAGE_GROUPS)
         for page in deck.pages
     }
-    return StaticResult(pages, _component("document", verdicts, None), tuple(findings), len(deck.pages))
+    return StaticResult(pages, _component("document", verdicts, None), findings, len(deck.pages))
+
+
+def _findings(rule: Rule, verdicts: list[Verdict]) -> list[Finding]:
+    """What did not pass, MOST_FINDINGS a page at most: a page's ten thousandth tells nobody more."""
+    made: Counter[int | None] = Counter()
+    found: list[Finding] = []
+    for each in verdicts:
+        if each.outcome == "pass" or made[each.page] >= MOST_FINDINGS:
+            continue
+        made[each.page] += 1
+        found.append(
+            Finding(
+                rule=rule.id,
+                layer="static",
+                outcome=each.outcome,
+                message=each.message,
+                page=each.page,
+                element=each.element,
+            )
+        )
+    return found
 
 
 def _component(group: str, verdicts: dict[str, list[Verdict]], page: int | None) -> Component:
@@ -56,12 +72,3 @@ def _component(group: str, verdicts: dict[str, list[Verdict]], page: int | None)
 
 def _rules(group: str) -> list[Rule]:
     return [rule for rule in RULES if rule.group == group]
-
-
-def tally(result: StaticResult) -> dict[str, int]:
-    """How many findings each rule made."""
-    counts: dict[str, int] = defaultdict(int)
-    for finding in result.findings:
-        if finding.outcome == "fail":
-            counts[finding.rule] += 1
-    return dict(counts)

@@ -6,6 +6,9 @@ from rewards.slides.visual.clip import ClipScorer
 from rewards.slides.visual.picture import Picture, read_picture
 from sandboxes.browser.capture import PageCapture, Rect
 
+MOST_FINDINGS = 12
+"""Findings of one rule on one page; the score counts all."""
+
 
 def judge_page(
     capture: PageCapture, clip_score: float | None, clip_says: str
@@ -90,7 +93,7 @@ def _contrast(capture: PageCapture, picture: Picture) -> tuple[list[Component], 
             path,
             line.rect,
         )
-        for path, line in worst.items()
+        for path, line in sorted(worst.items(), key=lambda each: each[1].ratio or 0.0)[:MOST_FINDINGS]
     ]
     told = sum(line.ratio is not None for line in lines)
     evidence = f"{told - len(failing)} of {told} lines reach their ratio" if told else "no text that shows"

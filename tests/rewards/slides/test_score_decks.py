@@ -143,3 +143,20 @@ def test_bad_input_is_one_sentence(
     assert len(done.stderr.strip().splitlines()) == 1 and done.stderr.startswith("error: ")
     with pytest.raises(NotADeck):
         examine_deck(path)
+
+
+def test_without_the_visual_extra_two_layers_still_score() -> None:
+    """Absence is made by hiding the packages from the interpreter, as `pip install patchdeck` alone would."""
+    code = (
+        "import sys\n"
+        "for name in ('numpy', 'PIL', 'scipy', 'torch', 'open_clip', 'coloraide'): sys.modules[name] = None\n"
+        "from rewards.slides.score import score_deck\n"
+        f"print(score_deck({str(DECKS / 'bread')!r}).model_dump_json())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
+    reward = json.loads(done.stdout)
+    layers = {each["name"]: each for each in reward["components"]}
+    assert layers["visual"]["score"] is None and "patchdeck[visual]" in layers["visual"]["evidence"]
+    assert layers["static"]["score"] == 1.0 and layers["runtime"]["score"] > 0.9 and reward["value"] > 0.9

@@ -212,3 +212,10 @@ def test_only_what_a_deck_names_is_handed_to_the_browser(tmp_path: Path) -> None
         "deck.html",
         "my pic.png",
     ]
+
+
+def test_findings_are_bounded_and_the_score_counts_all() -> None:
+    result = judge(deck(page('<img src="a.png" alt="">' + '<img src="b.png">' * 200)))
+    assert sum(each.rule == "image-alt" for each in result.findings) == 12
+    media = {each.name: each for each in result.page_components[1]}["static.media"]
+    assert "image-alt 0.00" in media.evidence
