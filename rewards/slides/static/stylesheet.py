@@ -3,6 +3,7 @@
 import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -16,12 +17,11 @@ _NESTED = frozenset({"media", "supports", "layer", "container", "document", "sco
 
 @dataclass(frozen=True)
 class Declaration:
-    """origin: a selector, or the path of the element whose style attribute it is. tokens are tinycss2's."""
+    """origin: a selector, or the path of the element whose style attribute it is."""
 
     origin: str
     name: str
     value: str
-    tokens: tuple[Any, ...]
     at_rule: str = ""
     element: Element | None = None
 
@@ -40,11 +40,15 @@ def read_styles(document: Document, source: DeckSource) -> Styles:
     urls: list[tuple[str, str]] = []
     for element in document.root.iter():
         if element.tag == "style":
-            _sheet(element.text, element.path, declarations, urls)
+            sheet = _sheet(element.text, element.path)
+            declarations.extend(sheet.declarations)
+            urls.extend(sheet.urls)
         elif element.tag == "link" and "stylesheet" in element.attributes.get("rel", "").lower().split():
             local = resolve(document.name, element.attributes.get("href", ""))
-            if local in source.files:
-                _sheet((source.root / local).read_text("utf-8", "replace"), local, declarations, urls)
+            sheet = _sheet(_linked(source, local), local)
+            declarations.extend(sheet.declarations)
+            # A sheet's references start from the sheet, not from the document.
+            urls.extend((resolve(local, url) or url, said) for url, said in sheet.urls)
         inline = element.attributes.get("style")
         if inline:
             for item in tinycss2.parse_blocks_contents(inline, skip_comments=True, skip_whitespace=True):
@@ -52,6 +56,14 @@ def read_styles(document: Document, source: DeckSource) -> Styles:
                     declarations.append(_declared(item, element.path, "", element))
                     urls.extend((url, element.path) for url in _urls(item.value))
     return Styles(tuple(declarations), tuple(urls))
+
+
+def _linked(source: DeckSource, local: str) -> str:
+    """Text of a sheet among the deck's own files; "" for any other."""
+    path = (source.root / local).resolve()
+    if local not in source.files or not path.is_relative_to(source.root.resolve()):
+        return ""
+    return path.read_text("utf-8", "replace")
 
 
 def resolve(base: str, reference: str) -> str:
@@ -65,13 +77,18 @@ def resolve(base: str, reference: str) -> str:
     return posixpath.normpath(posixpath.join(posixpath.dirname(base), unquote(parts.path).lstrip("/")))
 
 
-def _sheet(text: str, origin: str, declarations: list[Declaration], urls: list[tuple[str, str]]) -> None:
+@lru_cache(maxsize=64)
+def _sheet(text: str, origin: str) -> Styles:
+    """One sheet. Cached, since the files of a folder share theirs."""
+    declarations: list[Declaration] = []
+    urls: list[tuple[str, str]] = []
     rules = tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True)
     for prelude, items, at_rule in _flatten(rules, origin, urls):
         for item in items:
             if item.type == "declaration":
                 declarations.append(_declared(item, prelude, at_rule, None))
                 urls.extend((url, prelude) for url in _urls(item.value))
+    return Styles(tuple(declarations), tuple(urls))
 
 
 def _flatten(
@@ -98,7 +115,7 @@ def _flatten(
 
 def _declared(item: Any, origin: str, at_rule: str, element: Element | None) -> Declaration:
     value = tinycss2.serialize(item.value).strip()
-    return Declaration(origin, item.lower_name, value, tuple(item.value), at_rule, element)
+    return Declaration(origin, item.lower_name, value, at_rule, element)
 
 
 def _urls(tokens: Any) -> Iterator[str]:

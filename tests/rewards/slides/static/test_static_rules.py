@@ -219,3 +219,13 @@ def test_findings_are_bounded_and_the_score_counts_all() -> None:
     assert sum(each.rule == "image-alt" for each in result.findings) == 12
     media = {each.name: each for each in result.page_components[1]}["static.media"]
     assert "image-alt 0.00" in media.evidence
+
+
+def test_references_of_a_sheet_start_from_the_sheet(tmp_path: Path) -> None:
+    (tmp_path / "css").mkdir()
+    (tmp_path / "css" / "a.css").write_text("p{background:url(here.png)} b{background:url(../gone.png)}")
+    (tmp_path / "css" / "here.png").write_bytes(b"x")
+    (tmp_path / "deck.html").write_text(page('<link rel="stylesheet" href="css/a.css">'))
+    found = StaticDeck(open_deck(tmp_path / "deck.html"))
+    failed = [each.message for each in BY_ID["missing-assets"].check(found) if each.outcome == "fail"]
+    assert failed == ["gone.png is not among the deck's files"]
