@@ -9,8 +9,10 @@ ROOM_GB = 5
 
 
 def checks() -> list[tuple[str, bool, str, str]]:
-    """(name, ok, state, cure) of the engine, the base image and the disk's room. Never raises."""
-    return [_engine(), _base(), _room()]
+    """(name, ok, state, cure) of the engine, the images and the disk's room. Never raises."""
+    from sandboxes.browser import health as browser
+
+    return [_engine(), _base(), *browser.checks(), _room()]
 
 
 def _engine() -> tuple[str, bool, str, str]:

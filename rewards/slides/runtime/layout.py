@@ -7,6 +7,7 @@ from sandboxes.browser.capture import Node, Rect
 CORE = 0.62
 """Share of a line box's height that its letters fill."""
 OVERLAP = 0.12
+FAINT = 0.05
 CENTRED, ALIGNED = 0.03, 0.012
 """Shares of the page's width by which a title may miss the middle, or a left edge."""
 ALIGNED_SCORE = 0.9
@@ -19,7 +20,7 @@ _MEDIA = frozenset({"img", "video", "canvas", "svg", "iframe", "table", "object"
 
 def collision(seen: Seen) -> Judgement:
     """Lines of different blocks whose letters overlap."""
-    lines = [line for line in seen.lines if line.rect.area and line.left_over > 0.5 and _shown(line.node)]
+    lines = [line for line in seen.lines if line.rect.area and line.left_over > 0.5 and line.opacity > FAINT]
     if not lines:
         return Judgement(None, "no text on the page")
     hit: set[int] = set()
@@ -30,7 +31,7 @@ def collision(seen: Seen) -> Judgement:
         for other in order[place + 1 :]:
             if lines[other].rect.y > core.bottom:
                 break
-            if lines[other].block == lines[at].block:
+            if lines[other].block == lines[at].block or _twins(lines[at], lines[other]):
                 continue
             beside = _core(lines[other].rect)
             shared = core.intersection(beside).area
@@ -93,7 +94,7 @@ def title_lines(seen: Seen) -> list[Placed]:
 def whitespace(seen: Seen) -> Judgement:
     """Share of the page that text and pictures leave free, from boxes: at least 15 %, and not all of it."""
     page, frame = seen.page, seen.page.frame_rect
-    shown = [line for line in seen.lines if _shown(line.node)]
+    shown = [line for line in seen.lines if line.opacity > FAINT]
     boxes = [line.rect.intersection(line.clip).intersection(frame) for line in shown]
     for node in page.own():
         if node.tag in _MEDIA and node.box is not None and _shown(node):
@@ -113,7 +114,7 @@ def whitespace(seen: Seen) -> Judgement:
 
 
 def _coverage(boxes: list[Rect], frame: Rect) -> float:
-    """Share of a grid's cells, each counted by the largest share of it that one box covers."""
+    """Share of a grid's cells, each counted by the sum of what boxes cover of it, at most once."""
     wide, high = frame.width / COLUMNS, frame.height / ROWS
     filled = [0.0] * (COLUMNS * ROWS)
     for box in boxes:
@@ -124,8 +125,14 @@ def _coverage(boxes: list[Rect], frame: Rect) -> float:
             for column in range(int(box.x / wide), min(int((box.right - 1e-6) / wide) + 1, COLUMNS)):
                 across = min(box.right, (column + 1) * wide) - max(box.x, column * wide)
                 at = row * COLUMNS + column
-                filled[at] = max(filled[at], tall * across / (wide * high))
+                filled[at] = min(1.0, filled[at] + tall * across / (wide * high))
     return sum(filled) / len(filled)
+
+
+def _twins(first: Placed, second: Placed) -> bool:
+    """The same words at the same place, as animation and highlighting layer them, blur nothing."""
+    near = max(abs(a - b) for a, b in zip(first.rect, second.rect, strict=True)) <= 3
+    return near and first.text.strip() == second.text.strip()
 
 
 def _core(rect: Rect) -> Rect:

@@ -1,5 +1,6 @@
 """Lines of text with the place that clipping leaves them: the common ground of most runtime checks."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,13 +15,18 @@ _SCREEN_READER_PX = 2.0
 
 @dataclass(frozen=True)
 class Placed:
-    """One line. clip: the part of the page that its ancestors' overflow leaves; block: its block's index."""
+    """One line.
+
+    clip: the part of the page that its ancestors' overflow leaves. block: its block's index. opacity: its own
+    times its ancestors', 0 where it is not visible.
+    """
 
     node: Node
     text: str
     rect: Rect
     clip: Rect
     block: int
+    opacity: float
 
     @cached_property
     def characters(self) -> int:
@@ -35,6 +41,7 @@ class Placed:
 def placed_lines(page: PageCapture) -> tuple[Placed, ...]:
     """The page's own lines of text, without pseudo elements and text for screen readers alone."""
     by_index = {node.index: node for node in page.nodes}
+    bottom = _bottom(page)
     found: list[Placed] = []
     for node in page.own():
         if not node.lines or node.tag.startswith("::"):
@@ -44,10 +51,26 @@ def placed_lines(page: PageCapture) -> tuple[Placed, ...]:
         if tiny:
             continue
         block = next((each.index for each in chain if each.style("display") not in _INLINE), node.index)
+        opacity = _opacity(chain)
         found.extend(
-            Placed(node, line.text, line.rect, clip, block) for line in node.lines if line.text.strip()
+            Placed(node, line.text, line.rect, clip, block, opacity)
+            for line in node.lines
+            if line.text.strip() and line.rect.y < bottom
         )
     return tuple(found)
+
+
+def _bottom(page: PageCapture) -> float:
+    """Where judging ends: a page taller than its picture has a fault of shape, not of its further words."""
+    box = page.nodes[page.root].box
+    taller = page.frame == "element" and box is not None and box.height > page.height + 1
+    return page.height - 40.0 if taller else math.inf
+
+
+def _opacity(chain: list[Node]) -> float:
+    if chain[0].style("visibility") not in ("visible", ""):
+        return 0.0
+    return math.prod(float(node.style("opacity") or 1.0) for node in chain)
 
 
 def _chain(node: Node, by_index: dict[int, Node]) -> Iterator[Node]:

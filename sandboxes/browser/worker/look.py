@@ -10,7 +10,7 @@ from sandboxes.browser.worker.bounds import PageFailed
 from sandboxes.browser.worker.deck import Deck
 
 LATER_MS = 5000
-LARGEST = 4096
+LARGEST = 2880
 """Longest side of a picture, pixels."""
 SMALLEST = 64
 MOST_NODES = 60_000

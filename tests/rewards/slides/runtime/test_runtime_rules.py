@@ -33,7 +33,7 @@ CASES = {
     "aside": f"<section><h1 style='margin-left:233px'>Tides</h1>{TEXT}</section>",
     "edged": f"<section style='padding:2px'><h1>Tides</h1>{TEXT}</section>",
     "empty": "<section></section>",
-    "crowded": "<section style='padding:20px 26px;overflow:visible'><p style='font-size:24px;line-height:1;margin:0'>"
+    "crowded": "<section style='padding:4px 10px;overflow:visible'><p style='word-break:break-all;font-size:24px;line-height:1;margin:0'>"
     + "words without any room between " * 150 + "</p></section>",
     "small": f"<section>{GOOD}<p style='font-size:9px'>{'a note that nobody can read ' * 9}</p></section>",
     "shrunk": f"<section>{GOOD}<div style='transform:scale(.3)'>{TEXT}{TEXT}</div></section>",
