@@ -22,7 +22,7 @@ NOISE = 0.5
 SAMPLES = 4
 SHARPNESS = 0.25
 """how much suspicion makes a function e times as likely as another"""
-NAMING = 0.15
+NAMING = 0.08
 """weight of the model's opinion about which function is at fault, per standard deviation"""
 
 

@@ -1,8 +1,9 @@
 """Locate: which functions, and which of their lines, are worth editing.
 
 Suspicion of a function = 1.0 x the highest Ochiai of its lines + 0.5 x how near it stands to the end of a
-failing test's traceback + 0.3 x how much the issue speaks of it. Where no failing test is known, the words
-of the issue stand, and coverage by tests that it speaks of takes the place of the Ochiai.
+failing test's traceback + 0.3 x how much the issue speaks of it + 0.2 where it raises
+what they expect. Where no failing test is known, the words of the issue stand, and coverage by tests that it
+speaks of takes the place of the Ochiai.
 """
 
 import ast
@@ -117,10 +118,11 @@ def locate(prober: Prober, failing_tests: tuple[str, ...] | None) -> Location:
         "\n".join(f"{t}: {report.results[t].message}" for t in failing if t in report.results)[:2000]
         or "\n".join(report.errors.values())[:2000],
     )
+    _read_failing_tests(location, sandbox, task.environment.workdir)
     for suspect in location.suspects:
+        _hear_exceptions(suspect, location.expected)
         suspect.failing_kinds = _kinds_seen(suspect, report, seen if failing else [])
         suspect.passing_kinds = _kinds_seen(suspect, report, passing)
-    _read_failing_tests(location, sandbox, task.environment.workdir)
     return location
 
 
@@ -184,6 +186,21 @@ def _suspects(
                 found[path, f"{function.name}:{function.first}"] = Suspect(function, score, covered, reasons)
     ranked = sorted(found.values(), key=lambda s: (-s.score, s.function.path, s.function.first))
     return ranked[: 3 * MAX_FUNCTIONS]
+
+
+def _hear_exceptions(suspect: Suspect, expected: set[str]) -> None:
+    """A function that raises what the failing tests wait for is likelier, and so is its test for that."""
+    for node in ast.walk(suspect.function.node):
+        if not isinstance(node, ast.If):
+            continue
+        for statement in node.body:
+            raised = statement.exc if isinstance(statement, ast.Raise) else None
+            name = raised.func if isinstance(raised, ast.Call) else raised
+            if isinstance(name, ast.Name) and name.id in expected and node.lineno in suspect.lines:
+                if "raises what is expected" not in suspect.reasons:
+                    suspect.score += 0.2
+                    suspect.reasons.append("raises what is expected")
+                suspect.lines[node.lineno] *= 1.5
 
 
 def _kinds_seen(suspect: Suspect, report: ProbeReport, tests: list[str]) -> dict[str, set[str]]:

@@ -3,7 +3,8 @@
     score(c) = log P(function) + log(suspicion of its line / highest in the function)
              + log share(family) - cost(variant) + evidence + WEIGHT x gain(c)
     gain(c)  = (log-probability of the code after the edit - before it), each token of it over RATE nats,
-               clipped to ±CLIP: neither long nor short edits gain by their length alone
+               at least -CLIP, at most CEILING, or LOSSY where the edit takes text away: any plain text is
+               likelier than what is particular, so losing that says little for an edit
 
 All but the gain come without a model. gain weighs the changed lines and two after them, given the issue, the
 failing tests and the function so far, which both texts share. Attempts with noise > 0 add noise x Gumbel
@@ -31,6 +32,8 @@ from harness.agents.pipeline.weigher import Weigher
 
 WEIGHT = 0.5
 CLIP = 12.0
+CEILING = 6.0
+LOSSY = 1.0
 RATE = 1.2
 LIKE = 0.5
 NEAR = 0.1
@@ -73,8 +76,10 @@ def weigh_by_model(
         known = dict(zip(texts, totals, strict=True))
         for prompt in group:
             old, new = known[prompt.shared + prompt.old], known[prompt.shared + prompt.new]
-            gain = new.log_prob - old.log_prob + RATE * (new.tokens - old.tokens)
-            weighed[prompt.index] = replace(pool[prompt.index], gain=max(-CLIP, min(CLIP, gain)))
+            longer = new.tokens - old.tokens
+            gain = new.log_prob - old.log_prob + RATE * longer
+            ceiling = LOSSY if longer < -1 else CEILING
+            weighed[prompt.index] = replace(pool[prompt.index], gain=max(-CLIP, min(ceiling, gain)))
     return weighed
 
 

@@ -32,7 +32,7 @@ def overlap(issue: set[str], name: str, body: str) -> float:
     last = name.rsplit(".", 1)[-1].lower().strip("_")
     if last in issue and len(last) > 3:
         return 1.0
-    own = words(name)
+    own = words(name.replace("__init__", ""))
     named = len(own & issue) / len(own) if own else 0.0
     inside = len(words(body) & issue) / max(4, len(issue))
     return min(1.0, 0.6 * named + 0.4 * min(1.0, inside))

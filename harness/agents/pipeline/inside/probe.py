@@ -42,6 +42,15 @@ def kinds(value: object) -> list[str]:
     return found
 
 
+def own_values(value: object) -> list[tuple[str, object]]:
+    """An instance's own attributes, read past whatever its class defines."""
+    try:
+        held = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return []
+    return [(str(name), held[name]) for name in list(held)[:20]] if type(held) is dict else []
+
+
 class Probe:
     def __init__(self) -> None:
         self.root = os.path.realpath(CONFIG["root"]) + os.sep
@@ -103,6 +112,10 @@ class Probe:
                 told = calls.setdefault(parameter, [])
                 if len(told) < 12:
                     told.extend(k for k in kinds(frame.f_locals.get(parameter)) if k not in told)
+            for attribute, value in own_values(frame.f_locals.get("self")):
+                told = calls.setdefault(f"self.{attribute}", [])
+                if len(told) < 12:
+                    told.extend(k for k in kinds(value) if k not in told)
 
         before = sys.getprofile()
         sys.setprofile(profile)
