@@ -5,7 +5,7 @@ import json
 
 import typer
 
-ROOMS_WITH_CHECKS = ("sandboxes", "model", "kernels", "rewards", "harness")
+ROOMS_WITH_CHECKS = ("sandboxes", "tasks", "rewards", "harness", "model")
 
 Check = tuple[str, bool, str, str]
 """name, whether it holds, its state in words, the cure in words"""
