@@ -72,8 +72,8 @@ def _version_option(
 
 
 EXTRAS = {
-    **dict.fromkeys(("torch", "gguf", "tokenizers", "safetensors"), "model"),
-    **dict.fromkeys(("numpy", "PIL", "open_clip", "coloraide", "scipy"), "visual"),
+    **dict.fromkeys(("torch", "tokenizers", "safetensors"), "model"),
+    **dict.fromkeys(("numpy", "PIL", "open_clip", "scipy"), "visual"),
 }
 """Import name of a package that a lean install lacks, to the extra that brings it."""
 

@@ -29,11 +29,14 @@ def doctor_command(
         typer.echo(json.dumps([dict(zip(keys, check, strict=True)) for check in found], indent=1))
     else:
         from rich.console import Console
+        from rich.markup import escape
         from rich.table import Table
 
         table = Table("", "requirement", "state", "what to do", box=None, pad_edge=False)
         for name, ok, state, cure in found:
-            table.add_row("[green]✓[/]" if ok else "[red]✗[/]", name, state, "" if ok else cure)
+            table.add_row(
+                "[green]✓[/]" if ok else "[red]✗[/]", escape(name), escape(state), "" if ok else escape(cure)
+            )
         Console().print(table)
     if not all(ok for _, ok, _, _ in found):
         raise typer.Exit(1)

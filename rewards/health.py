@@ -2,7 +2,7 @@
 
 import importlib.util
 
-_VISUAL = {"numpy": "numpy", "PIL": "pillow", "coloraide": "coloraide", "open_clip": "open_clip_torch"}
+_VISUAL = {"numpy": "numpy", "PIL": "pillow", "scipy": "scipy", "open_clip": "open_clip_torch"}
 
 
 def checks() -> list[tuple[str, bool, str, str]]:
