@@ -218,5 +218,7 @@
     return boxes.length > 1 && boxes.every((box, k) => !k || box.top >= boxes[k - 1].bottom - 2) && boxes[0].height > 8;
   };
 
-  self.deck = { state, conventions, find, active, visible, scroll, force, restore, boxOf, natural, textAway, textBack, still, loaded, frame, ways, scrolls };
+  const size = () => Document.prototype.getElementsByTagName.call(document, "*").length;
+
+  self.deck = { size, state, conventions, find, active, visible, scroll, force, restore, boxOf, natural, textAway, textBack, still, loaded, frame, ways, scrolls };
 })();

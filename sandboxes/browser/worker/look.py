@@ -28,6 +28,8 @@ class Convention:
 
 async def find(deck: Deck, conventions: list[Convention]) -> tuple[Convention, int]:
     """The first convention that finds pages, and how many."""
+    if int(await deck.inside("deck.size()")) > MOST_NODES:
+        raise PageFailed("too_large", f"the document has more than {MOST_NODES} elements")
     for convention in conventions:
         await deck.inside(f"deck.conventions[{convention.name!r}] = {convention.pages}; 0")
         count = int(await deck.inside(f"deck.find({convention.name!r})"))
@@ -79,8 +81,6 @@ async def look(deck: Deck, convention: Convention, k: int, entry: str) -> dict[s
         "DOMSnapshot.captureSnapshot",
         {"computedStyles": list(STYLES), "includePaintOrder": True, "includeDOMRects": True},
     )
-    if sum(len(each["nodes"]["nodeType"]) for each in snapshot["documents"]) > MOST_NODES:
-        raise PageFailed("too_large", f"the document has more than {MOST_NODES} nodes")
     root = await deck.backend_node(f"deck.state.pages[{k}]")
     now = await picture(deck, frame)
     await deck.inside("deck.textAway()")

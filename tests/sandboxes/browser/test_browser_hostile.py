@@ -2,11 +2,15 @@
 """A page that means ill costs one deck and a bounded time, and is a fact, never a fault of the machine."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from rewards.slides.pages.conventions import ONE_FILE
 from sandboxes.browser.capture import DeckCapture
+from sandboxes.browser.session import BrowserSession, open_browser
+from sandboxes.engine import client
+from sandboxes.sandbox import RUN_LABEL, SandboxFault
 
 Capture = Callable[..., DeckCapture]
 STYLE = "<style>body{margin:0} section{width:1280px;height:720px}</style>"
@@ -14,7 +18,7 @@ PAGES = f"<!doctype html>{STYLE}<section><h1>one</h1></section><section><h1>two<
 
 
 @pytest.fixture(autouse=True)
-def an_honest_deck_follows(capture: Capture) -> "object":
+def an_honest_deck_follows(capture: Capture) -> Iterator[None]:
     """Whatever the test's page did, the next deck is seen as if nothing had been."""
     yield
     after = capture(PAGES)
@@ -43,6 +47,26 @@ def test_a_renderer_out_of_memory_is_a_fact(capture: Capture) -> None:
         f"{PAGES}<script>const held = []; for (;;) held.push(new Array(1e6).fill(Math.random()));</script>"
     )
     assert deck.fault in ("crash", "hang"), deck.fault_detail
+
+
+def test_a_document_of_countless_elements_is_a_fact(capture: Capture) -> None:
+    grow = "for (let k = 0; k < 3e5; k++) document.body.append(document.createElement('i'))"
+    assert capture(f"{PAGES}<script>{grow}</script>").fault == "too_large"
+
+
+def test_a_container_that_dies_is_replaced() -> None:
+    with open_browser("test-browser-killed") as session:
+        for _ in range(2):
+            deck = session.capture({"index.html": PAGES.encode()}, "index.html", ONE_FILE, navigation=False)
+            assert len(deck.pages) == 2
+            (container,) = client().containers.list(filters={"label": f"{RUN_LABEL}=test-browser-killed"})
+            container.kill()
+
+
+def test_an_image_that_is_missing_is_a_fault_of_the_machine() -> None:
+    session = BrowserSession("patchdeck/browser:absent", "test-browser-absent")
+    with pytest.raises(SandboxFault, match="image"):
+        session.capture({"index.html": PAGES.encode()}, "index.html", ONE_FILE)
 
 
 def test_dialogs_popups_and_departures_are_refused_and_told(capture: Capture) -> None:
