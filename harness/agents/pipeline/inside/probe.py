@@ -192,7 +192,9 @@ class Probe:
 def main() -> int:
     with Path(sys.argv[1]).open(encoding="utf-8") as file:
         CONFIG.update(json.load(file))
-    sys.path[0] = str(Path.cwd())
+    if not sys.flags.safe_path:
+        # As `python -m pytest` would have it; this program's own folder is no part of the tests' world.
+        sys.path[0] = str(Path.cwd())
     sys.dont_write_bytecode = True
     return int(pytest.main([*sys.argv[2:], "-p", "no:cacheprovider"], plugins=[Probe()]))
 
