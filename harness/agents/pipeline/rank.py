@@ -39,7 +39,7 @@ LIKE = 0.5
 NEAR = 0.1
 """nats off a candidate for each one chosen before it at its line, of its family or of another"""
 DEPTH = 100
-MODEL_POOL = 300
+MODEL_POOL = 250
 """candidates that the model weighs, the most likely before it first"""
 
 
