@@ -173,7 +173,7 @@ def status_command(
     """How far a run has come: attempts done, resolved, not valid, and still to do."""
     from harness.runs.store import RunConflict, read_events, read_request, read_rewards
 
-    folder = Path(run) if Path(run).is_dir() else runs / run
+    folder = runs / run if (runs / run / "run.json").is_file() else Path(run)
     request = read_request(folder)
     if request is None:
         raise RunConflict(

@@ -28,7 +28,7 @@ def report_command(
         target = out or runs / "index.html"
         write(target, index_page(runs, found))
     else:
-        folder = Path(run) if Path(run).is_dir() else runs / run
+        folder = runs / run if (runs / run / "run.json").is_file() else Path(run)
         one = read_run(folder)
         target = out or folder / "report.html"
         write(target, run_page(one, read_runs(folder.parent)))

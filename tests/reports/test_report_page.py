@@ -84,6 +84,14 @@ def test_command_writes_the_page_and_prints_its_path(hostile_run: Path) -> None:
     assert "<!doctype html>" in (hostile_run / "report.html").read_text()[:40]
 
 
+def test_a_run_is_found_before_a_folder_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write_run(tmp_path / "demo" / "runs", "demo", tasks=1)
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(application(["report"]), ["report", "demo", "--runs", "demo/runs"])
+    assert result.exit_code == 0, result.output
+    assert (folder / "report.html").is_file()
+
+
 def test_a_folder_that_is_no_run_is_named(tmp_path: Path) -> None:
     with pytest.raises(RunUnreadable, match=r"is not a run: it has no run\.json"):
         read_run(tmp_path)
