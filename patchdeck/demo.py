@@ -29,6 +29,9 @@ def demo_command(
     out: Path = typer.Option(Path("demo"), "--out", help="Folder for tasks, runs and the report."),
     limit: int = typer.Option(3, "--limit", min=1, help="Candidates to mine."),
     attempts: int = typer.Option(2, "--attempts", min=1, help="Attempts of the model at each task."),
+    budget_tests: int = typer.Option(
+        12, "--budget-tests", min=1, help="Candidate patches an attempt may try."
+    ),
 ) -> None:
     """Mine defects, let the bundled model repair them, score decks, train on the rewards, write the report.
 
@@ -51,7 +54,7 @@ def demo_command(
     patchdeck(*run, "--agent", "gold", "--run-id", "gold")
     patchdeck(*run, "--agent", "empty", "--run-id", "empty")
     with model_server(out / "server.log") as url:
-        model = ("--model", "bundled", "--base-url", f"{url}/v1")
+        model = ("--model", "bundled", "--base-url", f"{url}/v1", "--budget-tests", str(budget_tests))
         patchdeck(*run, "--agent", "pipeline", *model, "--attempts", str(attempts), "--run-id", RUN)
         score_decks(runs / RUN)
         patchdeck(
