@@ -57,17 +57,7 @@ def demo_command(
         model = ("--model", "bundled", "--base-url", f"{url}/v1", "--budget-tests", str(budget_tests))
         patchdeck(*run, "--agent", "pipeline", *model, "--attempts", str(attempts), "--run-id", RUN)
         score_decks(runs / RUN)
-        patchdeck(
-            "train",
-            "--from",
-            RUN,
-            "--runs",
-            str(runs),
-            "--server",
-            url,
-            "--out",
-            str(runs / RUN / "training"),
-        )
+        patchdeck("train", "--from", RUN, "--runs", str(runs), "--server", url)
         patchdeck(
             *run,
             "--agent",
