@@ -20,7 +20,6 @@ from sandboxes.engine import Report, client
 from sandboxes.faults import translated
 from sandboxes.sandbox import SandboxFault
 
-MIRROR = "http://deb.debian.org/debian"
 _PULL_S = 20
 
 
@@ -142,7 +141,6 @@ def _bootstrap(recipe: BaseRecipe, tag: str, folder: Path, say: Report) -> None:
             f"--include={packages}",
             recipe.suite,
             str(root),
-            MIRROR,
         ]
         with _bound_to_us(command) as process:
             last = ""
@@ -152,8 +150,8 @@ def _bootstrap(recipe: BaseRecipe, tag: str, folder: Path, say: Report) -> None:
                 say(last.removeprefix("I: "))
         if process.returncode != 0:
             raise BaseUnavailable(
-                f"debootstrap could not make the base image ({last}): check that {MIRROR} can be reached, "
-                "then run the same command again"
+                f"debootstrap could not make the base image ({last}): check that Debian's package "
+                "mirror can be reached, then run the same command again"
             )
         for finish in _FINISH:
             subprocess.run(["chroot", str(root), "/bin/sh", "-c", finish], check=True, capture_output=True)
