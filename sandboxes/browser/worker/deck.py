@@ -13,7 +13,14 @@ from sandboxes.browser.worker.bounds import Bounds, PageFailed
 from sandboxes.browser.worker.chromium import agent_string
 
 ORIGIN = "https://deck.invalid/"
-START = "2026-01-01T00:00:00Z"
+INSTALLED, START = "2025-12-31T23:59:00Z", "2026-01-01T00:00:00Z"
+"""When a page's clock is put in, and where it stands: the moments that pass between the two must not show."""
+_PERFORMANCE = """(() => {
+  const clock = Date, opened = clock.now();
+  const now = {value: () => clock.now() - opened, configurable: true, writable: true};
+  Object.defineProperty(performance, "now", now);
+})()"""
+"""The installed clock counts performance.now from a real moment; from the stopped one it never varies."""
 KEPT = 50
 """Facts of one sort kept a deck; a page can make millions."""
 
@@ -62,8 +69,9 @@ class Deck:
             service_workers="block",
             accept_downloads=False,
         )
-        await self.context.clock.install(time=START)
+        await self.context.clock.install(time=INSTALLED)
         await self.context.clock.pause_at(START)
+        await self.context.add_init_script(_PERFORMANCE)
         await self.context.route("**/*", self._serve)
         await self.context.route_web_socket(
             "**/*", lambda socket: self.note("external", [socket.url, "websocket"])
