@@ -1,13 +1,10 @@
 """`patchdeck demo`: the whole product once, as the commands that a user would type."""
 
-import contextlib
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import typer
@@ -37,6 +34,7 @@ def demo_command(
 
     An interrupted demo goes on where it stopped; after a finished one, everything is done anew.
     """
+    from harness.runs.bundled import bundled_server
     from patchdeck.provision import setup_command
 
     started = time.monotonic()
@@ -53,8 +51,8 @@ def demo_command(
     run = ["run", str(tasks), "--runs", str(runs)]
     patchdeck(*run, "--agent", "gold", "--run-id", "gold")
     patchdeck(*run, "--agent", "empty", "--run-id", "empty")
-    with model_server(out / "server.log") as url:
-        model = ("--model", "bundled", "--base-url", f"{url}/v1", "--budget-tests", str(budget_tests))
+    with bundled_server(out / "server.log") as url:
+        model = ("--model", "bundled", "--base-url", url, "--budget-tests", str(budget_tests))
         patchdeck(*run, "--agent", "pipeline", *model, "--attempts", str(attempts), "--run-id", RUN)
         score_decks(runs / RUN)
         patchdeck("train", "--from", RUN, "--runs", str(runs), "--server", url)
@@ -95,38 +93,3 @@ def patchdeck(*arguments: str, quiet: bool = False) -> None:
             f"`patchdeck {arguments[0]}` ended with exit code {done.returncode}; mend what it says above and "
             "run the demo again: it goes on from there"
         )
-
-
-@contextlib.contextmanager
-def model_server(log: Path) -> Iterator[str]:
-    """The bundled model's server on a free port; yields its address, and stops it at the end."""
-    import httpx
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    url = f"http://127.0.0.1:{port}"
-    typer.echo(f"\n$ patchdeck serve --port {port}", err=True)
-    with log.open("wb") as output:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "patchdeck.cli", "serve", "--port", str(port)],
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-        try:
-            deadline = time.monotonic() + 120
-            while True:
-                with contextlib.suppress(httpx.TransportError):
-                    if httpx.get(f"{url}/health", timeout=5).status_code == 200:
-                        break
-                if server.poll() is not None or time.monotonic() > deadline:
-                    raise DemoFailed(f"the model server did not start; {log} says why")
-                time.sleep(0.2)
-            yield url
-        finally:
-            server.terminate()
-            try:
-                server.wait(20)
-            except subprocess.TimeoutExpired:
-                server.kill()
-                server.wait()
