@@ -4,6 +4,8 @@ from pathlib import Path
 
 import typer
 
+from tasks.store import write_whole
+
 
 def report_command(
     run: str = typer.Argument("", help="A run's id or folder; without it, the index of all runs is written."),
@@ -26,18 +28,15 @@ def report_command(
                 f"there are no runs in {runs}: make one with `patchdeck run`, or name its folder with --runs"
             )
         target = out or runs / "index.html"
-        write(target, index_page(runs, found))
+        write_page(target, index_page(runs, found))
     else:
         folder = runs / run if (runs / run / "run.json").is_file() else Path(run)
         one = read_run(folder)
         target = out or folder / "report.html"
-        write(target, run_page(one, read_runs(folder.parent)))
+        write_page(target, run_page(one, read_runs(folder.parent)))
     typer.echo(target)
 
 
-def write(target: Path, page: str) -> None:
-    """Write the page beside its name first, so that a reader never sees half of one."""
+def write_page(target: Path, page: str) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = target.with_name(f".{target.name}.unfinished")
-    unfinished.write_text(page, encoding="utf-8")
-    unfinished.replace(target)
+    write_whole(target, page.encode())

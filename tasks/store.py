@@ -1,6 +1,7 @@
 """Task files: one Task a line, JSON."""
 
 import json
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -72,3 +73,13 @@ def append_tasks(path: Path, tasks: Iterable[AnyTask]) -> int:
         with path.open("ab") as file:
             file.write(b"".join(dump(task) for task in fresh))
     return len(fresh)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write beside the name, then rename: a reader sees the old content or the new one, never a part."""
+    draft = path.with_name(f".{path.name}.part")
+    with draft.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)

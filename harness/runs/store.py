@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from harness.runs.request import RunRequest
 from rewards.reward import Reward
-from tasks.store import AnyTask, dump
+from tasks.store import AnyTask, dump, write_whole
 
 AttemptKey = tuple[str, int]
 
@@ -165,13 +165,6 @@ def read_rewards(folder: Path) -> dict[AttemptKey, Reward]:
         (path.parent.parent.name, int(path.parent.name)): Reward.model_validate_json(path.read_bytes())
         for path in sorted(folder.glob("*/[0-9]*/reward.json"))
     }
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file under another name, then rename it: a reader sees all of it or nothing."""
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    unfinished.write_bytes(content)
-    unfinished.replace(path)
 
 
 def _ends_in_newline(path: Path) -> bool:

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from tasks.store import write_whole
+
 if TYPE_CHECKING:
     from rewards.slides.score import ScoredDeck
 
@@ -60,13 +62,7 @@ def _save(scored: "ScoredDeck", out: Path) -> None:
         raise BadOutput(
             f"{out} can't be a folder for results ({error.strerror}): give another --out"
         ) from error
-    _write(out / "reward.json", scored.reward.model_dump_json(indent=2).encode() + b"\n")
+    write_whole(out / "reward.json", scored.reward.model_dump_json(indent=2).encode() + b"\n")
     if scored.capture is not None:
         for page in scored.capture.pages:
-            _write(out / "shots" / f"page-{page.index:02d}.png", page.png)
-
-
-def _write(path: Path, content: bytes) -> None:
-    draft = path.with_name(f".{path.name}.part")
-    draft.write_bytes(content)
-    draft.replace(path)
+            write_whole(out / "shots" / f"page-{page.index:02d}.png", page.png)

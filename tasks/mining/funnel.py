@@ -1,15 +1,13 @@
 """The funnel: how many commits became tasks, and for each that fell why, kept on disk as mining goes."""
 
 import json
-import os
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from tasks.store import AnyTask, dump
+from tasks.store import AnyTask, dump, write_whole
 from tasks.task import TASK_ADAPTER
 
 Stage = Literal["change", "environment", "validation"]
@@ -93,18 +91,3 @@ class MiningFolder:
     def write_funnel(self, funnel: Funnel) -> None:
         body = json.dumps(funnel.model_dump(mode="json"), indent=1, ensure_ascii=True)
         write_whole(self.funnel_path, body.encode() + b"\n")
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write beside the name, then rename: a reader sees the old content or the new one."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        try:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        except OSError:
-            Path(file.name).unlink()
-            raise
-    # NamedTemporaryFile keeps others out; what is written here is meant to be read.
-    Path(file.name).chmod(0o644)
-    Path(file.name).replace(path)

@@ -35,6 +35,8 @@ class ProbeReport(BaseModel):
     lines: dict[str, dict[str, list[int]]] = Field(default_factory=dict)
     loaded: dict[str, list[int]] = Field(default_factory=dict)
     calls: dict[str, dict[str, dict[str, list[str]]]] = Field(default_factory=dict)
+    outside: list[str] = Field(default_factory=list)
+    """modules that the tests imported from outside the tree"""
     skipped: int = 0
     seconds: float = 0.0
 

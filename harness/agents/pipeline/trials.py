@@ -13,7 +13,7 @@ from harness.agents.pipeline.candidates import Scored, whole_file
 from harness.agents.pipeline.locate import Location
 from harness.agents.pipeline.probing import FOLDER, Prober
 
-BATCH = 5
+BATCH = 20
 
 
 class RunTold(BaseModel):
@@ -66,7 +66,7 @@ def trial_runs(prober: Prober, location: Location) -> tuple[dict[str, object] | 
         )
         files = sorted({t.split("::")[0] for t in location.failing})
         failing = {
-            "argv": prober.argv(config, files),
+            "argv": prober.argv(config, ["--tb=no", *files]),
             "config": config,
             "report": out,
             "timeout_s": 3 * took + 10,
@@ -75,7 +75,7 @@ def trial_runs(prober: Prober, location: Location) -> tuple[dict[str, object] | 
     config, out = prober.configure(first=location.failing, deadline_s=whole)
     targets = [] if not report.skipped else sorted({t.split("::")[0] for t in location.baseline})
     suite: dict[str, object] = {
-        "argv": prober.argv(config, targets),
+        "argv": prober.argv(config, ["--tb=no", *targets]),
         "config": config,
         "report": out,
         "timeout_s": whole + 5,
@@ -143,6 +143,7 @@ def _run_batch(
         "until_s": left,
         "wanted": wanted,
         "must_pass": must_pass,
+        "outside": location.report.outside,
         "candidates": [
             {"id": i, "path": s.candidate.path, "content": base64.b64encode(c).decode()}
             for i, (s, c) in enumerate(batch)

@@ -154,6 +154,17 @@ class Probe:
                     values[name] = kinds(value)
                 yield [path[len(self.root) :], entry.lineno + 1, entry.name, values]
 
+    def outside(self) -> list[str]:
+        """Modules that were imported from files outside the tree, this program's own folder aside."""
+        held = (self.root, f"{Path(__file__).resolve().parent}/")
+        return [
+            name
+            for name, module in list(sys.modules.items())
+            if isinstance(file := getattr(module, "__file__", None), str)
+            and name != "__main__"
+            and not os.path.realpath(file).startswith(held)
+        ]
+
     def pytest_collectreport(self, report: Any) -> None:
         if report.outcome == "failed":
             self.errors[report.nodeid] = str(report.longrepr)[-1500:]
@@ -180,6 +191,7 @@ class Probe:
             "lines": lines,
             "loaded": loaded,
             "calls": self.calls,
+            "outside": self.outside() if CONFIG["coverage"] else [],
             "skipped": self.skipped,
             "seconds": time.monotonic() - self.started,
         }
@@ -195,7 +207,9 @@ def main() -> int:
     if not sys.flags.safe_path:
         # As `python -m pytest` would have it; this program's own folder is no part of the tests' world.
         sys.path[0] = str(Path.cwd())
-    sys.dont_write_bytecode = True
+    # Bytecode is matched to its source by seconds and size: candidates read the old file's and leave none.
+    sys.pycache_prefix = str(Path(sys.argv[1]).parent / "bytecode")
+    sys.dont_write_bytecode = not CONFIG["coverage"]
     return int(pytest.main([*sys.argv[2:], "-p", "no:cacheprovider"], plugins=[Probe()]))
 
 

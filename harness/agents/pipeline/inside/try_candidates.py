@@ -1,47 +1,58 @@
-"""Tries candidate files one after another, each test process fresh, and restores the tree after each.
+"""Tries candidate files one after another, each in a process of its own, and restores the tree after each.
 
 Called as `try_candidates.py JOB.json`. JOB holds root, out, candidates (id, path, content as base64), wanted
 (ids that must come to pass), must_pass (ids that must stay so), failing (the run of the failing tests, or
 null) and suite (the whole run), each with its argv, its configuration's and report's path and its seconds,
-and until_s.
+outside (modules from outside the tree that the tests import) and until_s.
 One JSON line a candidate is appended to out; the first that passes everything ends the job.
 """
 
 import base64
 import contextlib
+import importlib
 import json
 import os
+import runpy
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
 
+def preload(names: list[str], root: str) -> bool:
+    """Import pytest and what the tests need from outside the tree, so that a fork has it for nothing.
+
+    False where the tree's own code came in with it (a plugin may need the very library under repair): forks
+    would not see the candidate then, and each process has to begin anew.
+    """
+    for name in ["pytest", *names]:
+        # Whatever a module does when imported alone, the tests import it again in their own way.
+        with contextlib.suppress(BaseException):
+            importlib.import_module(name)
+    within = os.path.realpath(root) + os.sep
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    return not any(os.path.realpath(file).startswith(within) for file in files if isinstance(file, str))
+
+
 def run(job: dict[str, Any], name: str) -> dict[str, Any]:
-    """One pytest process in a group of its own, killed whole when its time is up."""
+    """One pytest run in a fork of its own, in a group of its own, killed whole when its time is up."""
     part = job[name]
     Path(part["report"]).unlink(missing_ok=True)
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    process = subprocess.Popen(
-        part["argv"],
-        cwd=job["root"],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    try:
-        process.wait(part["timeout_s"])
-        timed_out = False
-    except subprocess.TimeoutExpired:
-        timed_out = True
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    child = os.fork()
+    if child == 0:
+        become_probe(job, part["argv"])
+    deadline = time.monotonic() + part["timeout_s"]
+    pause = 0.001
+    while not (timed_out := time.monotonic() > deadline):
+        if os.waitpid(child, os.WNOHANG)[0]:
+            break
+        time.sleep(pause)
+        pause = min(0.005, 1.5 * pause)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    if timed_out:
+        os.waitpid(child, 0)
     try:
         with Path(part["report"]).open(encoding="utf-8") as file:
             told = json.load(file)
@@ -53,6 +64,24 @@ def run(job: dict[str, Any], name: str) -> dict[str, Any]:
         "messages": {n: r["message"][:200] for n, r in told["results"].items() if r["outcome"] == "failed"},
         "errors": sorted(told["errors"]),
     }
+
+
+def become_probe(job: dict[str, Any], argv: list[str]) -> None:
+    """The child's whole life: never returns, whatever the code under test does."""
+    try:
+        os.setsid()
+        null = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1, 2):
+            os.dup2(null, number)
+        os.chdir(job["root"])
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+        if not job["forks"]:
+            os.execvp(argv[0], argv)
+        probe = next(i for i, word in enumerate(argv) if word.endswith("/probe.py"))
+        sys.argv = argv[probe:]
+        runpy.run_path(sys.argv[0], run_name="__main__")
+    finally:
+        os._exit(70)
 
 
 def regressed(job: dict[str, Any], told: dict[str, Any]) -> list[str]:
@@ -109,6 +138,7 @@ def main() -> None:
     with Path(sys.argv[1]).open(encoding="utf-8") as file:
         job = json.load(file)
     started = time.monotonic()
+    job["forks"] = preload(job["outside"], job["root"])
     for candidate in job["candidates"]:
         if time.monotonic() - started > job["until_s"]:
             break
