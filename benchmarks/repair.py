@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("tasks", type=Path)
     parser.add_argument("--base-url", help="OpenAI-compatible endpoint; without one, no model is asked")
     parser.add_argument("--model", default="bundled")
-    parser.add_argument("--budget-tests", type=int, default=20)
+    parser.add_argument("--budget-tests", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="task ids, separated by commas")
     options = parser.parse_args()

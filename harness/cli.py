@@ -1,7 +1,6 @@
 """`patchdeck run`, `grade`, `status` and `shell`."""
 
 import json
-import re
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -45,8 +44,6 @@ JSON = typer.Option(
 )
 RETRY = typer.Option(False, "--retry-infra", help="Make attempts again that ended without a valid reward.")
 NEW = typer.Option(False, "--new", help="Throw away what the run already holds.")
-SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@-]{0,200}")
-RESERVED = frozenset({"decks", "experience", "training"})
 TASKS = typer.Argument(help="The tasks.jsonl that `patchdeck mine` wrote.")
 
 
@@ -64,7 +61,7 @@ def run_command(
     tests: Shown = typer.Option(Shown.shown, "--tests", help="Whether the agent is shown the failing tests."),
     seed: int = typer.Option(0, "--seed", help="Seed of the run; an attempt's seed follows from it."),
     budget_tests: int = typer.Option(
-        20, "--budget-tests", help="Candidate patches an attempt may try (pipeline)."
+        100, "--budget-tests", min=1, help="Candidate patches an attempt may try (pipeline)."
     ),
     budget_tokens: int = typer.Option(200_000, "--budget-tokens", help="Model tokens an attempt may spend."),
     budget_seconds: float = typer.Option(900, "--budget-seconds", help="Seconds an attempt may take."),
@@ -94,9 +91,10 @@ def run_command(
     """
     from harness.agents.registry import agent_named
     from harness.runs.request import RunRequest
+    from harness.runs.selection import select_tasks
 
     known = agent_named(agent, tool_mode=tool_mode.value)
-    chosen, digest = _tasks(tasks, instance_ids)
+    chosen, digest = select_tasks(tasks, instance_ids)
     request = RunRequest(
         run_id=run_id,
         agent=agent,
@@ -142,10 +140,11 @@ def grade_command(
     from harness.agents.controls import Predictions
     from harness.runs.predictions import BadPredictions, load_predictions
     from harness.runs.request import RunRequest
+    from harness.runs.selection import select_tasks
 
     model, patches = load_predictions(predictions)
-    every, digest = _tasks(tasks, instance_ids)
-    unknown = sorted(set(patches) - set(_tasks(tasks, "")[0]))
+    every, digest = select_tasks(tasks, instance_ids)
+    unknown = sorted(set(patches) - set(select_tasks(tasks, "")[0]))
     if unknown:
         raise BadPredictions(
             f"{predictions} predicts {unknown[0]}, which {tasks} does not hold: give its own tasks"
@@ -221,12 +220,13 @@ def shell_command(
     import shutil
     import subprocess
 
+    from harness.runs.selection import select_tasks
     from tasks.workspace import open_workspace
 
     if shutil.which("docker") is None:
         raise NoTerminal("the shell needs Docker's own command line: install the package docker.io")
 
-    task = _tasks(tasks, instance)[0][instance]
+    task = select_tasks(tasks, instance)[0][instance]
     with open_workspace(task, run_id="shell", show_tests=tests is Shown.shown) as sandbox:
         terminal = ["-it"] if sys.stdin.isatty() and not command else ["-i"]
         user = ["--user", sandbox.spec.user] if sandbox.spec.user else []
@@ -290,29 +290,6 @@ def _go(
             f"{done.not_valid} attempts have no valid reward: --retry-infra makes them again", err=True
         )
         raise typer.Exit(1)
-
-
-def _tasks(path: Path, instance_ids: str) -> "tuple[dict[str, PatchTask], str]":
-    """The patch tasks asked for by id, and the digest of the whole file."""
-    import hashlib
-
-    from tasks.store import BadTaskFile, load_tasks
-    from tasks.task import PatchTask
-
-    loaded = {task.id: task for task in load_tasks(path) if isinstance(task, PatchTask)}
-    if not loaded:
-        raise BadTaskFile(f"{path} holds no task to repair: mine some with `patchdeck mine`")
-    for name in loaded:
-        if not SAFE_ID.fullmatch(name) or name in RESERVED:
-            raise BadTaskFile(f"{path}: {name!r} can't name a folder of a run: give the task another id")
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    if not instance_ids:
-        return loaded, digest
-    wanted = [name.strip() for name in instance_ids.split(",") if name.strip()]
-    missing = [name for name in wanted if name not in loaded]
-    if missing:
-        raise BadTaskFile(f"{path} has no task {missing[0]}: its tasks are {', '.join(list(loaded)[:5])} …")
-    return {name: loaded[name] for name in wanted}, digest
 
 
 def _command() -> tuple[str, ...]:

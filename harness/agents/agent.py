@@ -14,7 +14,7 @@ from tasks.task import PatchTask
 class Budget:
     """What one attempt may spend."""
 
-    tests: int = 20
+    tests: int = 100
     """candidate patches that may be tried in the sandbox"""
     model_tokens: int = 200_000
     """tokens in and out over all model calls"""

@@ -9,6 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from sandboxes.images import image_exists
 from sandboxes.sandbox import SandboxFault
 from tasks.instances import BuildFailed, Instance, build_instance
 from tasks.languages.language import Language, NoRecipe
@@ -72,7 +73,7 @@ class Miner:
         try:
             for candidate in candidates:
                 known = self.folder.outcome(candidate.commit.id)
-                if known is not None:
+                if known is not None and self._stands(known):
                     outcomes[known.commit] = known
                     self.told(Update(candidate, "known", known))
                 else:
@@ -103,6 +104,10 @@ class Miner:
                 raise fault
             raise MiningFault(f"mining stopped after {len(outcomes)} candidates: {fault}") from fault
         return [outcomes[candidate.commit.id] for candidate in candidates]
+
+    def _stands(self, known: Outcome) -> bool:
+        """Whether what was found needs no second look: a task whose image was pruned is made again."""
+        return not known.validated or image_exists(self.folder.task(known.commit).environment.image)
 
     def _release(self, candidates: list[Candidate], outcomes: dict[str, Outcome]) -> None:
         """Append finished tasks up to the first candidate that is not finished."""

@@ -80,6 +80,16 @@ def test_the_same_command_again_changes_nothing(mined, patchdeck):
     assert {p: p.stat().st_mtime_ns for p in stamps} == stamps
 
 
+def test_a_task_whose_image_was_pruned_is_made_again(mined, patchdeck):
+    before = mined.out.read_bytes()
+    image = mined.task("f2p").environment.image
+    client().images.remove(image, force=True)
+    done = patchdeck("mine", str(mined.shelf.folder), "--fix-worded", "--out", str(mined.out))
+    assert done.returncode == 0, done.stderr
+    assert client().images.list(name=image)
+    assert mined.out.read_bytes() == before
+
+
 def test_killed_in_the_middle_the_same_command_goes_on(mined, patchdeck, tmp_path):
     out = tmp_path / "again.jsonl"
     command = ["mine", str(mined.shelf.folder), "--fix-worded", "--out", str(out), "--workers", "2"]
