@@ -107,7 +107,8 @@ class Miner:
 
     def _stands(self, known: Outcome) -> bool:
         """Whether what was found needs no second look: a task whose image was pruned is made again."""
-        return not known.validated or image_exists(self.folder.task(known.commit).environment.image)
+        task = self.folder.task(known.commit) if known.validated else None
+        return not isinstance(task, PatchTask) or image_exists(task.environment.image)
 
     def _release(self, candidates: list[Candidate], outcomes: dict[str, Outcome]) -> None:
         """Append finished tasks up to the first candidate that is not finished."""
