@@ -4,7 +4,7 @@ import json
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from harness.agents.agent import Agent
     from harness.agents.controls import KnownPatch
     from harness.runs.request import RunRequest
-    from sandboxes.docker_sandbox import DockerSandbox
     from tasks.task import PatchTask
 
 
@@ -232,8 +231,7 @@ def shell_command(
         user = ["--user", sandbox.spec.user] if sandbox.spec.user else []
         argv = ["bash", "-c", command] if command else ["bash"]
         place = ["--workdir", sandbox.spec.workdir]
-        name = cast("DockerSandbox", sandbox).container
-        done = subprocess.run(["docker", "exec", *terminal, *user, *place, name, *argv])
+        done = subprocess.run(["docker", "exec", *terminal, *user, *place, sandbox.name, *argv])
     raise typer.Exit(done.returncode)
 
 

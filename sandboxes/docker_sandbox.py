@@ -64,6 +64,10 @@ class DockerSandbox:
             self._expect_alive()
         return result
 
+    @property
+    def name(self) -> str:
+        return self.container
+
     def spawn(self, argv: list[str], *, user: str | None = None) -> CommandDuplex:
         return CommandDuplex(self._start(argv, True, None, None, user), self._end)
 

@@ -99,6 +99,11 @@ class Sandbox(Protocol):
         """Run argv; past timeout_s the whole process tree is killed."""
         ...
 
+    @property
+    def name(self) -> str:
+        """How the engine's own tools call it."""
+        ...
+
     def spawn(self, argv: list[str], *, user: str | None = None) -> Duplex: ...
 
     def read(self, path: str) -> bytes:

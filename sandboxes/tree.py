@@ -16,6 +16,7 @@ from platformdirs import user_cache_path
 from sandboxes.engine import client
 from sandboxes.faults import translated
 from sandboxes.sandbox import SandboxFault
+from sandboxes.unstarted import unstarted
 
 SYMLINK, EXECUTABLE, REGULAR = "120000", "100755", "100644"
 _BLOCK = 4096
@@ -69,17 +70,15 @@ def _read_image(image: str, workdir: str, owner: tuple[int, int], archive: Path,
 
     files: dict[str, File] = {}
     blocks = entries = 0
-    with translated(f"reading the tree of {image}"):
-        api = client().api
-        container = api.create_container(image, ["true"], entrypoint="", network_disabled=True)["Id"]
     partial = archive.with_suffix(".partial")
     try:
         with (
+            unstarted(image) as container,
             translated(f"reading the tree of {image}"),
             tarfile.open(partial, "w", format=tarfile.PAX_FORMAT) as out,
         ):
             try:
-                chunks, _ = api.get_archive(container, workdir)
+                chunks, _ = client().api.get_archive(container, workdir)
             except docker.errors.NotFound:
                 chunks = iter(())
             for path, member, content in members(cast("Iterator[bytes]", chunks)):
@@ -99,8 +98,6 @@ def _read_image(image: str, workdir: str, owner: tuple[int, int], archive: Path,
         partial.replace(archive)
     finally:
         partial.unlink(missing_ok=True)
-        with translated("removing a container"):
-            api.remove_container(container, force=True, v=True)
     size_mb = -(-blocks * _BLOCK // (1 << 20))
     body = {
         "files": {path: [entry.mode, entry.digest] for path, entry in files.items()},

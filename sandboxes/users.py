@@ -7,6 +7,7 @@ from typing import cast
 from sandboxes.engine import client
 from sandboxes.faults import translated
 from sandboxes.sandbox import SandboxFault
+from sandboxes.unstarted import unstarted
 
 
 @lru_cache(maxsize=256)
@@ -32,15 +33,11 @@ def _passwd(image_id: str) -> str:
 
     from sandboxes.tree import members
 
-    with translated("reading the image's users"):
-        api = client().api
-        container = api.create_container(image_id, ["true"], entrypoint="", network_disabled=True)["Id"]
+    with unstarted(image_id) as container, translated("reading the image's users"):
         try:
-            chunks, _ = api.get_archive(container, "/etc/passwd")
+            chunks, _ = client().api.get_archive(container, "/etc/passwd")
             for _path, _member, content in members(cast("Iterator[bytes]", chunks), single=True):
                 return content.read().decode("utf-8", "replace") if content else ""
         except docker.errors.NotFound:
             return ""
-        finally:
-            api.remove_container(container, force=True, v=True)
     return ""

@@ -53,6 +53,10 @@ class _WithTests:
     ) -> ExecResult:
         return self._inner.exec(argv, timeout_s=timeout_s, stdin=stdin, env=env, workdir=workdir, user=user)
 
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
     def spawn(self, argv: list[str], *, user: str | None = None) -> Duplex:
         return self._inner.spawn(argv, user=user)
 

@@ -8,11 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from sandboxes.engine import client
 from tests.harness.conftest import command, patchdeck
 from tests.harness.test_run_process import attempts_kept, containers, summary_of
 
 KILLS = 50
 ATTEMPTS = 20
+
+
+def everything() -> set[str]:
+    return {container["Id"] for container in client().api.containers(all=True)}
 
 
 @pytest.mark.soak
@@ -22,6 +27,7 @@ def test_random_kills_change_nothing(tasks_file: Path, tmp_path: Path) -> None:
     arguments = ["run", str(tasks_file), "--agent", "gold", "--attempts", str(ATTEMPTS), "--json"]
     undisturbed = patchdeck(*arguments, "--runs", str(tmp_path / "undisturbed"))
     arguments += ["--runs", str(tmp_path / "killed"), "--run-id", run_id]
+    before = everything()
     moments, kills = random.Random(7), 0
     while kills < KILLS:
         process = subprocess.Popen(command(*arguments), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -39,4 +45,5 @@ def test_random_kills_change_nothing(tasks_file: Path, tmp_path: Path) -> None:
     assert len(attempts_kept(run)) == 2 * ATTEMPTS and set(attempts_kept(run).values()) == {1}
     reports = {path.read_bytes() for path in run.glob("*/*/report.json")}
     assert reports == {path.read_bytes() for path in (tmp_path / "undisturbed").glob("*/*/*/report.json")}
+    assert everything() <= before, "a kill left a container behind"
     assert containers(run_id) == [] and not list(run.glob("*/.*"))

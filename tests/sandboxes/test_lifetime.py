@@ -29,6 +29,14 @@ print(sandbox.container, flush=True)
 time.sleep(600)
 """
 
+_READER = """
+import sys, time
+from sandboxes.unstarted import unstarted
+with unstarted(sys.argv[1]) as container:
+    print(container, flush=True)
+    time.sleep(600)
+"""
+
 
 def left(run_id: str) -> tuple[int, int]:
     wanted = {"label": f"{RUN_LABEL}={run_id}"}
@@ -54,6 +62,16 @@ def test_the_reaper_after_kill_9_of_the_owner_and_not_before(image: str) -> None
         owner.send_signal(signal.SIGKILL)
     assert any("test-orphan" in line for line in reap())
     assert left("test-orphan") == (0, 0)
+
+
+def test_the_reaper_after_kill_9_in_the_middle_of_reading_an_image(image: str) -> None:
+    with subprocess.Popen([sys.executable, "-c", _READER, image], stdout=subprocess.PIPE, text=True) as owner:
+        assert owner.stdout is not None
+        container = owner.stdout.readline().strip()
+        assert client().api.inspect_container(container)
+        owner.send_signal(signal.SIGKILL)
+    reap()
+    assert container not in {c["Id"] for c in client().api.containers(all=True)}
 
 
 def test_the_reaper_takes_a_named_run_from_a_living_owner(opened: Open) -> None:
