@@ -3,8 +3,7 @@
     score(c) = log P(function) + log(suspicion of its line / highest in the function)
              + log share(family) - cost(variant) + evidence + WEIGHT x gain(c)
     gain(c)  = (log-probability of the code after the edit - before it), each token of it over RATE nats,
-               at least -CLIP, at most CEILING, or LOSSY where the edit takes text away: any plain text is
-               likelier than what is particular, so losing that says little for an edit
+               at least -CLIP, at most what its kind of edit can earn (see ceiling)
 
 All but the gain come without a model. gain weighs the changed lines and two after them, given the issue, the
 failing tests and the function so far, which both texts share. Attempts with noise > 0 add noise x Gumbel
@@ -33,8 +32,10 @@ from harness.agents.pipeline.weigher import Weigher
 WEIGHT = 0.5
 CLIP = 12.0
 CEILING = 6.0
-LOSSY = 1.0
+WORDY = 2.0
+PLAIN = 1.0
 RATE = 1.2
+MANY = 4
 LIKE = 0.5
 NEAR = 0.1
 """nats off a candidate for each one chosen before it at its line, of its family or of another"""
@@ -78,9 +79,21 @@ def weigh_by_model(
             old, new = known[prompt.shared + prompt.old], known[prompt.shared + prompt.new]
             longer = new.tokens - old.tokens
             gain = new.log_prob - old.log_prob + RATE * longer
-            ceiling = LOSSY if longer < -1 else CEILING
-            weighed[prompt.index] = replace(pool[prompt.index], gain=max(-CLIP, min(ceiling, gain)))
+            scored = pool[prompt.index]
+            most = ceiling(scored.candidate.family, longer)
+            weighed[prompt.index] = replace(scored, gain=max(-CLIP, min(most, gain)))
     return weighed
+
+
+def ceiling(family: str, longer: int) -> float:
+    """The highest gain that says something for an edit, by its family and the tokens it adds.
+
+    Any plain text is likelier than what is particular, so losing text says little; what the model wrote
+    itself is likely by its making; a long addition earns by every word that repeats what stands nearby.
+    """
+    if longer < -1 or family == "sampled":
+        return PLAIN
+    return WORDY if longer > MANY else CEILING
 
 
 def _prompt(index: int, scored: Scored, location: Location, opening: str) -> _Prompt | None:
