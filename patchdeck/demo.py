@@ -27,7 +27,7 @@ def demo_command(
     limit: int = typer.Option(3, "--limit", min=1, help="Candidates to mine."),
     attempts: int = typer.Option(2, "--attempts", min=1, help="Attempts of the model at each task."),
     budget_tests: int = typer.Option(
-        12, "--budget-tests", min=1, help="Candidate patches an attempt may try."
+        8, "--budget-tests", min=1, help="Candidate patches an attempt may try."
     ),
 ) -> None:
     """Mine defects, let the bundled model repair them, score decks, train on the rewards, write the report.

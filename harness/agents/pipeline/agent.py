@@ -158,7 +158,9 @@ class _Repair:
     def ranked(self, pool: list[Scored], location: Location) -> list[Scored]:
         shuffled = self.given.shuffle_ranking
         if not shuffled:
-            pool = rank.weigh_by_model(pool, location, self.given.task.instruction, self.weigher)
+            pool = rank.weigh_by_model(
+                pool, location, self.given.task.instruction, self.weigher, self.given.budget.tests
+            )
         weighed = any(s.gain is not None for s in pool)
         noise = NOISE if self.given.seed else 0.0
         ranked = rank.order(pool, seed=self.given.seed, noise=noise, shuffled=shuffled, weighed=weighed)

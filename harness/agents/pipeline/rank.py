@@ -41,7 +41,9 @@ NEAR = 0.1
 """nats off a candidate for each one chosen before it at its line, of its family or of another"""
 DEPTH = 100
 MODEL_POOL = 250
-"""candidates that the model weighs, the most likely before it first"""
+"""candidates that the model weighs at most, the most likely before it first"""
+POOL_PER_TEST = 10
+"""candidates worth weighing for each that may be tried"""
 
 
 @dataclass(frozen=True)
@@ -54,9 +56,13 @@ class _Prompt:
 
 
 def weigh_by_model(
-    pool: list[Scored], location: Location, instruction: str, weigher: Weigher, limit: int = MODEL_POOL
+    pool: list[Scored], location: Location, instruction: str, weigher: Weigher, tests: int
 ) -> list[Scored]:
-    """The pool, its most likely `limit` members with their gain. Unchanged where the endpoint can't tell."""
+    """The pool, its most likely members with their gain. Unchanged where the endpoint can't tell.
+
+    tests is how many of them may be tried: the fewer, the fewer are worth the model's time.
+    """
+    limit = min(MODEL_POOL, POOL_PER_TEST * tests)
     chosen = sorted(range(len(pool)), key=lambda i: (-pool[i].cheap, i))[:limit]
     opening = preamble(location, instruction)
     prompts = [p for i in chosen if (p := _prompt(i, pool[i], location, opening)) is not None]
